@@ -1,0 +1,69 @@
+"""The bench's command line."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+
+from bench import peers, startup
+from bench.contenders import BenchError
+
+
+def _scale(text: str) -> float:
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise ValueError
+    return value
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise ValueError
+    return value
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m bench", description="Benchmarks of pysort.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    against = commands.add_parser("peers", help="time pysort against GNU sort")
+    start = commands.add_parser("startup", help="time the start of an installed pysort")
+    for command in (against, start):
+        command.add_argument("--rounds", type=_count, metavar="N", help="rounds of every contender")
+        command.add_argument("--dir", type=Path, help="where to work (default: the system's)")
+    against.add_argument("--case", action="append", default=[], metavar="NAME")
+    against.add_argument("--list", action="store_true", help="list the cases and do nothing else")
+    against.add_argument("--size", type=_scale, metavar="X", help="scale of the corpora")
+    against.add_argument("--smoke", action="store_true", help="tiny corpora, 1 round, no judgement of speed")
+    against.add_argument("--out", type=Path, metavar="DIR", help="write peers.json and peers.md")
+    return parser
+
+
+def _end(signum: int, frame: FrameType | None) -> None:
+    raise SystemExit(128 + signum)
+
+
+def main(argv: Sequence[str]) -> int:
+    """Exit status: 0; 1 a wrong output or a missed demand; 2 trouble; 130 Ctrl-C."""
+    arguments = _parser().parse_args(argv)
+    for signum in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(signum, _end)  # an exception, so that temporary directories are removed
+    try:
+        if arguments.command == "startup":
+            return startup.main(arguments)
+        return peers.main(arguments, f"python -m bench {shlex.join(argv)}")
+    except (BenchError, OSError) as error:
+        print(f"bench: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("bench: interrupted", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

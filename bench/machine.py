@@ -1,0 +1,40 @@
+"""Where a result was measured."""
+
+from __future__ import annotations
+
+import os
+import platform
+from pathlib import Path
+
+
+def _field(path: str, name: str) -> str:
+    """The value of the first `name: value` line, or "unknown"."""
+    try:
+        for line in Path(path).read_text().splitlines():
+            label, _, value = line.partition(":")
+            if label.strip() == name:
+                return value.strip()
+    except OSError:
+        pass
+    return "unknown"
+
+
+def machine_facts() -> dict[str, str]:
+    memory_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return {
+        "cpu": _field("/proc/cpuinfo", "model name"),
+        "cores": str(len(os.sched_getaffinity(0))),
+        "memory": f"{memory_bytes / 2**30:.1f} GiB",
+        "kernel": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "libc": " ".join(platform.libc_ver()),
+        "python": platform.python_version(),
+        "load": f"{os.getloadavg()[0]:.1f}",
+    }
+
+
+def load_warning() -> str | None:
+    """A busy machine makes any time here an upper bound at best."""
+    load, cores_n = os.getloadavg()[0], len(os.sched_getaffinity(0))
+    if load <= cores_n / 2:
+        return None
+    return f"the machine was busy at the start: load {load:.1f} on {cores_n} cores"

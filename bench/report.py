@@ -1,0 +1,155 @@
+"""Results as a terminal table, Markdown and JSON: ratios first."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.cases import SUBJECT
+from bench.results import CaseResult, Spread
+
+COLUMNS = (
+    "case",
+    "ratio (range)",
+    "floor",
+    "contender",
+    "wall s (range)",
+    "reference s (range)",
+    "CPU s",
+    "peak MiB",
+    "verdict",
+)
+
+
+def _spread(values: Spread, digits_n: int) -> str:
+    shown = [f"{value:.{digits_n}f}" for value in (values.median, values.low, values.high)]
+    return "{} ({}-{})".format(*shown)
+
+
+def _row(result: CaseResult, name: str, judged: bool) -> list[str]:
+    case, reference = result.case, result.reference
+    floor = "" if case.floor is None or name != SUBJECT else f"{case.floor:.1f}"
+    verdict = result.verdict(name, judged)
+    if verdict == "WRONG":
+        return [case.name, "-", floor, name, "-", "-", "-", "-", verdict]
+    return [
+        case.name,
+        _spread(result.ratio(name), 2),
+        floor,
+        name,
+        _spread(result.wall(name), 3),
+        _spread(result.wall(reference), 3),
+        f"{result.cpu_s(name):.2f} / {result.cpu_s(reference):.2f}",
+        f"{result.peak_bytes(name) / 2**20:.0f} / {result.peak_bytes(reference) / 2**20:.0f}",
+        verdict,
+    ]
+
+
+def short(result: CaseResult) -> list[str]:
+    """One phrase a challenger, for the line that is printed while the bench goes on."""
+    faults = [f"{name}: {fault}" for name, fault in result.faults.items()]
+    return faults or [
+        f"{name} {result.ratio(name).median:.2f} times as fast as {result.reference}" for name in result.challengers()
+    ]
+
+
+@dataclass(frozen=True)
+class Report:
+    command_line: str
+    scale: float
+    rounds_n: int
+    judged: bool
+    machine: dict[str, str]
+    versions: dict[str, str]
+    results: list[CaseResult]
+    warnings: list[str]
+
+    def all_warnings(self) -> list[str]:
+        return [*self.warnings, *(text for result in self.results for text in result.warnings)]
+
+    def faults(self) -> list[str]:
+        return [
+            f"{result.case.name}: {name}: {fault}" for result in self.results for name, fault in result.faults.items()
+        ]
+
+    def rows(self) -> list[list[str]]:
+        return [_row(result, name, self.judged) for result in self.results for name in result.challengers()]
+
+    def conditions(self) -> list[str]:
+        machine = self.machine
+        return [
+            f"{machine['cpu']}, {machine['cores']} cores, {machine['memory']},"
+            f" {machine['kernel']}, {machine['libc']}, load {machine['load']}",
+            f"Python {machine['python']}; "
+            + "; ".join(f"{name}: {version}" for name, version in self.versions.items()),
+            f"{self.rounds_n} rounds, interleaved; inputs in the page cache; corpora at scale"
+            f" {self.scale:g}; every output verified; CPU and peak as contender / reference;"
+            f" {'floors judged' if self.judged else 'smoke run: speed means nothing'}",
+        ]
+
+    def text(self) -> str:
+        rows = [list(COLUMNS), *self.rows()]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        table = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+        notes = [f"fault: {text}" for text in self.faults()]
+        notes += [f"warning: {text}" for text in self.all_warnings()]
+        return "\n".join(["", *table, "", *self.conditions(), *notes])
+
+    def markdown(self) -> str:
+        lines = ["# pysort against GNU sort", "", f"    {self.command_line}", ""]
+        lines += ["| " + " | ".join(COLUMNS) + " |", "|---" * len(COLUMNS) + "|"]
+        lines += ["| " + " | ".join(row) + " |" for row in self.rows()]
+        lines += ["", *(f"- {text}" for text in self.conditions())]
+        lines += [f"- Fault: {text}" for text in self.faults()]
+        lines += [f"- Warning: {text}" for text in self.all_warnings()]
+        lines += ["", "## Commands", ""]
+        lines += [
+            f"- {result.case.name}, {name}: `{'cat | ' * result.case.piped}{shlex.join(argv)}`"
+            for result in self.results
+            for name, argv in result.commands.items()
+        ]
+        return "\n".join(lines) + "\n"
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "command": self.command_line,
+            "scale": self.scale,
+            "rounds": self.rounds_n,
+            "judged": self.judged,
+            "machine": self.machine,
+            "versions": self.versions,
+            "warnings": self.all_warnings(),
+            "cases": [self._case_json(result) for result in self.results],
+        }
+
+    def _case_json(self, result: CaseResult) -> dict[str, Any]:
+        case = result.case
+        return {
+            "name": case.name,
+            "corpus": case.corpus,
+            "corpus_bytes": result.corpus_bytes,
+            "corpus_lines": result.corpus_lines_n,
+            "environment": dict(case.environment),
+            "threads": case.threads,
+            "piped": case.piped,
+            "floor": case.floor,
+            "rss_limit_mib": case.rss_limit_mib,
+            "passed": result.passed(self.judged),
+            "faults": result.faults,
+            "ratios": {
+                name: dataclasses.asdict(result.ratio(name)) for name in result.challengers() if not result.faults
+            },
+            "commands": result.commands,
+            "runs": {name: [dataclasses.asdict(run) for run in runs] for name, runs in result.runs.items()},
+        }
+
+    def write(self, directory: Path) -> None:
+        """peers.json and peers.md in the directory, which is made if need be."""
+        directory.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(self.as_json(), indent=2) + "\n"
+        (directory / "peers.json").write_text(text)
+        (directory / "peers.md").write_text(self.markdown())

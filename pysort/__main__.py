@@ -1,0 +1,6 @@
+"""python -m pysort"""
+
+from pysort.cli import run
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,206 @@
+/* The kernel: every loop that runs once per byte or once per line.
+ *
+ * Plain C over buffers that the caller owns. No function here does I/O, calls Python, or hands out memory that it
+ * allocated. module.c is the only file that knows Python; _kernel_py.py defines the same functions in plain Python and
+ * is the oracle of the tests.
+ *
+ * An arena holds one batch of lines while it is sorted, and one window of a run while runs are merged:
+ *
+ *     0            text and keys grow up             free             records grow down          top
+ *     | line\n line\n ... | header key | header key ...      ...   | record n-1 | ... | record 0 |
+ *
+ * Record i lies at top - 16 * (i + 1), so neither side has to know beforehand how long the lines will be. Offsets are
+ * 32 bits: an arena is shorter than 4 GiB.
+ *
+ * A record is what gets sorted: 8 bytes of the sort key as one big-endian number, and where the key is. In plain order
+ * (no segments in the program) the line is its own key. In keyed order the record addresses the encoded key, and the 8
+ * bytes before it (struct ps_header) say where the line is.
+ *
+ * The order of two keys is memcmp's, a shorter key before a longer one that it begins. */
+#ifndef PYSORT_KERNEL_H
+#define PYSORT_KERNEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct ps_record {
+    uint64_t prefix; /* bytes 0-7 of the key, big-endian, zero-padded; complemented under PS_REVERSE in plain order */
+    uint32_t offset; /* of the line (plain) or of its encoded key (keyed), from the start of the arena */
+    uint32_t length; /* of the same, without the line's separator */
+};
+
+struct ps_header {
+    uint32_t offset; /* of the line */
+    uint32_t length;
+};
+
+/* Flags of a program. */
+#define PS_REVERSE 1u /* whole lines compare backwards: plain order, and the last-resort comparison of keyed order */
+#define PS_STABLE 2u  /* keyed order: no last-resort comparison, equal keys keep their input order */
+#define PS_UNIQUE 4u  /* of lines that compare equal only the first is kept; implies PS_STABLE */
+
+/* Kinds of segment. */
+#define PS_TEXT 0u    /* bytes, after the segment's table if it has one */
+#define PS_NUMERIC 1u /* -n: sign, digits, decimal point, digits; any length */
+
+/* Flags of a segment. */
+#define PS_SEG_REVERSE 1u     /* the encoding is complemented */
+#define PS_SEG_START_BLANKS 2u /* skip blanks at the start position (b) */
+#define PS_SEG_END_BLANKS 4u   /* skip blanks before counting end_char (b on the end position) */
+#define PS_SEG_TO_LINE_END 8u  /* no end position was given */
+#define PS_SEG_BARE 16u /* last segment, text, not reversed: bytes as they are, neither escaped nor terminated */
+
+#define PS_NO_TABLE UINT32_MAX
+#define PS_NO_BYTE 256u
+
+/* One key of the key program. Field and character numbers are GNU's, made zero-based: the key starts start_char bytes
+ * into field start_field; it ends after end_char bytes of field end_field, or at the end of field end_field when
+ * end_char is 0. */
+struct ps_segment {
+    uint32_t kind;
+    uint32_t flags;
+    uint32_t field_separator; /* a byte, or PS_NO_BYTE: fields are separated by the empty string before blanks */
+    uint32_t table;           /* which table filters and translates the bytes (-d -f -i), or PS_NO_TABLE */
+    uint32_t point;           /* -n: decimal point */
+    uint32_t grouping;        /* -n: thousands separator, or PS_NO_BYTE */
+    uint64_t start_field;
+    uint64_t start_char;
+    uint64_t end_field;
+    uint64_t end_char;
+};
+
+/* A table: keep[b] is 0 when byte b takes no part in the comparison, else map[b] stands for it. */
+struct ps_table {
+    uint8_t keep[256];
+    uint8_t map[256];
+};
+
+/* The order of lines, complete. Followed in memory by segment_n segments and table_n tables. */
+struct ps_program {
+    uint32_t flags;
+    uint32_t segment_n; /* 0: plain order */
+    uint32_t table_n;
+    uint32_t separator; /* the byte that ends a line */
+    uint8_t blank[256]; /* 1 for the bytes that separate fields by default */
+};
+
+static inline const struct ps_segment *ps_segments(const struct ps_program *program)
+{
+    return (const struct ps_segment *)(program + 1);
+}
+
+static inline const struct ps_table *ps_tables(const struct ps_program *program)
+{
+    return (const struct ps_table *)(ps_segments(program) + program->segment_n);
+}
+
+/* Big-endian number of the first min(n, 8) bytes at p, zero-padded. */
+static inline uint64_t ps_load_prefix(const uint8_t *p, size_t n)
+{
+    uint64_t value = 0;
+    __builtin_memcpy(&value, p, n < 8 ? n : 8);
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    value = __builtin_bswap64(value);
+#endif
+    return value;
+}
+
+/* The same where 8 bytes can be read at p whatever n is: a copy of variable length costs twice as much. */
+static inline uint64_t ps_load_prefix_fast(const uint8_t *p, size_t n)
+{
+    uint64_t value = ps_load_prefix(p, 8);
+    if (n < 8)
+        value = n ? value & ~(UINT64_MAX >> (8 * n)) : 0;
+    return value;
+}
+
+/* memcmp's order, a shorter key before a longer one that it begins. */
+static inline int ps_compare_bytes(const uint8_t *a, size_t a_n, const uint8_t *b, size_t b_n)
+{
+    size_t n = a_n < b_n ? a_n : b_n;
+    int order = n > 0 ? __builtin_memcmp(a, b, n) : 0;
+    return order ? order : (a_n > b_n) - (a_n < b_n);
+}
+
+static inline struct ps_header ps_header_of(const uint8_t *arena, const struct ps_record *record)
+{
+    struct ps_header header;
+    __builtin_memcpy(&header, arena + record->offset - sizeof header, sizeof header);
+    return header;
+}
+
+/* lines.c ---------------------------------------------------------------------------------------------------------
+ * Split arena[start:stop] at the separator. Each complete line becomes the next record below `top`, until there are
+ * n_max. n: records there already. Returns how many there are now; *consumed is where the first line that was not taken
+ * begins. In keyed order the records address lines until ps_encode replaces them. */
+size_t ps_scan(const struct ps_program *program, const uint8_t *arena, size_t start, size_t stop, uint8_t *top, size_t n,
+               size_t n_max, size_t *consumed);
+
+/* fields.c ---------------------------------------------------------------------------------------------------------
+ * Where a segment's key lies in a line. *end >= *start always: a key that ends before it starts is empty. */
+void ps_find_key(const struct ps_program *program, const struct ps_segment *segment, const uint8_t *line,
+                 const uint8_t *line_end, const uint8_t **start, const uint8_t **end);
+
+/* encode.c ---------------------------------------------------------------------------------------------------------
+ * Encode the keys of records first..last-1, which address lines, as header and key bytes from arena + *at upwards, never
+ * past arena + limit, and make the records address them. Returns the index of the first record that was not encoded for
+ * want of room (last when all were); *at is the new end of the keys. */
+size_t ps_encode(const struct ps_program *program, uint8_t *arena, uint8_t *top, size_t first, size_t last, size_t *at,
+                 size_t limit);
+
+/* compare.c --------------------------------------------------------------------------------------------------------
+ * The complete comparison of two records whose prefixes are equal (keys, then the last resort): negative, 0 or
+ * positive. */
+int ps_compare(const struct ps_program *program, const uint8_t *arena_a, const struct ps_record *a,
+               const uint8_t *arena_b, const struct ps_record *b);
+
+/* Whether `size` bytes at `program` are a complete program that the functions here can follow. */
+int ps_program_is_valid(const void *program, size_t size);
+
+/* radix.c ----------------------------------------------------------------------------------------------------------
+ * Sort the n records below `top` (stable); the n records below those are scratch. The result lies in ascending order
+ * from top - 16 * n on, each record addressing its line, prefixes undefined. Returns how many are left: n, or fewer
+ * under PS_UNIQUE. */
+size_t ps_sort(const struct ps_program *program, const uint8_t *arena, uint8_t *top, size_t n);
+
+/* emit.c -----------------------------------------------------------------------------------------------------------
+ * Copy lines, each with the separator, into out until it is full. Starts *skip bytes into line *index and leaves both
+ * where the next call has to go on. Returns the number of bytes written; *index == n when all lines are out. */
+size_t ps_gather(const struct ps_program *program, const uint8_t *arena, const struct ps_record *records, size_t n,
+                 size_t *index, size_t *skip, uint8_t *out, size_t out_size);
+
+/* loser_tree.c -----------------------------------------------------------------------------------------------------
+ * One run under merge. Its window starts at arena + base; its records lie below base + top, unread ones from `next`
+ * on. `last` is non-zero when the run has nothing after this window. */
+struct ps_cursor {
+    uint64_t base;
+    uint64_t top;
+    uint64_t n;
+    uint64_t next;
+    uint64_t last;
+};
+
+#define PS_MERGE_DONE (-1)
+#define PS_MERGE_FULL (-2)
+
+/* State of a merge between calls: 4 words, then one node for each of `cursor_n` cursors. All zero at the start. */
+struct ps_merge {
+    uint64_t started;
+    uint64_t hungry;  /* 1 + the cursor whose next record the tree has not seen yet, or 0 */
+    uint64_t skip;    /* bytes of the winner's line that are in the output already */
+    uint64_t emitted; /* 1 + the cursor that gave the last line, or 0 (kept for PS_UNIQUE) */
+};
+
+struct ps_node {
+    uint64_t prefix; /* of the loser's head record */
+    uint64_t cursor; /* the loser; node 0 holds the winner. UINT64_MAX: exhausted, or not played yet */
+};
+
+/* Merge until the output is full (PS_MERGE_FULL), every run is at its end (PS_MERGE_DONE), or a cursor has no record
+ * left while its run has more: its index is returned (the hungry run), and the caller puts new records there before
+ * the next call. Ties go to the earlier cursor. Under PS_UNIQUE the caller leaves the line read last in the window as
+ * record 0 and sets next to 1. *used is the number of bytes written. */
+int64_t ps_merge(const struct ps_program *program, const uint8_t *arena, struct ps_cursor *cursors, size_t cursor_n,
+                 struct ps_merge *merge, uint8_t *out, size_t out_size, size_t *used);
+
+#endif

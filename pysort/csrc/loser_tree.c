@@ -1,0 +1,171 @@
+/* Merging runs with a tree of losers.
+ *
+ * Leaf i is cursor i; inner node p >= 1 holds the loser of the match played there, node 0 the overall winner. Writing
+ * the winner's line and replaying its path costs log2(cursor_n) comparisons, most of them of two numbers. The tree
+ * never calls back: when it needs more of a run it returns, and replays that leaf at the next call. */
+#include "kernel.h"
+
+#include <string.h>
+
+struct merge {
+    const struct ps_program *program;
+    const uint8_t *arena;
+    struct ps_cursor *cursors;
+    struct ps_merge *state;
+    struct ps_node *nodes;
+    size_t cursor_n;
+};
+
+static inline const struct ps_record *record_at(const struct merge *merge, uint64_t cursor, uint64_t index)
+{
+    const struct ps_cursor *c = merge->cursors + cursor;
+    return (const struct ps_record *)(const void *)(merge->arena + c->base + c->top) - 1 - index;
+}
+
+static inline int is_exhausted(const struct merge *merge, uint64_t cursor)
+{
+    return merge->cursors[cursor].next >= merge->cursors[cursor].n;
+}
+
+static int is_hungry(const struct merge *merge, uint64_t cursor)
+{
+    return is_exhausted(merge, cursor) && !merge->cursors[cursor].last;
+}
+
+static struct ps_node contender(const struct merge *merge, uint64_t cursor)
+{
+    struct ps_node node = {UINT64_MAX, cursor};
+    if (!is_exhausted(merge, cursor))
+        node.prefix = record_at(merge, cursor, merge->cursors[cursor].next)->prefix;
+    return node;
+}
+
+/* Whether a's head goes before b's. Exhausted runs go last, equal lines by the number of the run. */
+static int goes_first(const struct merge *merge, const struct ps_node *a, const struct ps_node *b)
+{
+    if (a->prefix != b->prefix)
+        return a->prefix < b->prefix;
+    if (is_exhausted(merge, a->cursor) || is_exhausted(merge, b->cursor))
+        return is_exhausted(merge, b->cursor) && (!is_exhausted(merge, a->cursor) || a->cursor < b->cursor);
+    int order = ps_compare(merge->program, merge->arena + merge->cursors[a->cursor].base,
+                           record_at(merge, a->cursor, merge->cursors[a->cursor].next),
+                           merge->arena + merge->cursors[b->cursor].base,
+                           record_at(merge, b->cursor, merge->cursors[b->cursor].next));
+    return order ? order < 0 : a->cursor < b->cursor;
+}
+
+/* Plays from a leaf up to the root. */
+static void replay(const struct merge *merge, uint64_t cursor)
+{
+    struct ps_node node = contender(merge, cursor);
+    for (size_t p = ((size_t)cursor + merge->cursor_n) / 2; p > 0; p /= 2) {
+        if (goes_first(merge, &merge->nodes[p], &node)) {
+            struct ps_node loser = node;
+            node = merge->nodes[p];
+            merge->nodes[p] = loser;
+        }
+    }
+    merge->nodes[0] = node;
+}
+
+/* The first match of every node: a contender waits where it finds nobody, the second to come plays. */
+static void build(const struct merge *merge)
+{
+    for (size_t p = 0; p < merge->cursor_n; p++)
+        merge->nodes[p].cursor = UINT64_MAX;
+    for (uint64_t cursor = 0; cursor < merge->cursor_n; cursor++) {
+        struct ps_node node = contender(merge, cursor);
+        size_t p = ((size_t)cursor + merge->cursor_n) / 2;
+        for (; p > 0; p /= 2) {
+            if (merge->nodes[p].cursor == UINT64_MAX)
+                break;
+            if (goes_first(merge, &merge->nodes[p], &node)) {
+                struct ps_node loser = node;
+                node = merge->nodes[p];
+                merge->nodes[p] = loser;
+            }
+        }
+        merge->nodes[p] = node;
+    }
+    merge->state->started = 1;
+}
+
+/* Whether the winner equals the line written last. That line is the one read last from its cursor. */
+static int is_duplicate(const struct merge *merge, uint64_t winner)
+{
+    if (merge->state->emitted == 0)
+        return 0;
+    const uint64_t last = merge->state->emitted - 1;
+    const struct ps_record *a = record_at(merge, last, merge->cursors[last].next - 1);
+    const struct ps_record *b = record_at(merge, winner, merge->cursors[winner].next);
+    return a->prefix == b->prefix && ps_compare(merge->program, merge->arena + merge->cursors[last].base, a,
+                                                merge->arena + merge->cursors[winner].base, b) == 0;
+}
+
+/* Writes what fits of the winner's line and the separator; 1 when it is all out. */
+static int emit(const struct merge *merge, uint64_t winner, uint8_t **at, uint8_t *limit)
+{
+    const uint8_t *window = merge->arena + merge->cursors[winner].base;
+    const struct ps_record *record = record_at(merge, winner, merge->cursors[winner].next);
+    struct ps_header line = {record->offset, record->length};
+    if (merge->program->segment_n > 0)
+        line = ps_header_of(window, record);
+    size_t skip = (size_t)merge->state->skip;
+    size_t left = line.length - skip;
+    size_t room = (size_t)(limit - *at);
+    if (left >= room) {
+        memcpy(*at, window + line.offset + skip, room);
+        *at = limit;
+        merge->state->skip += room;
+        return 0;
+    }
+    memcpy(*at, window + line.offset + skip, left);
+    *at += left;
+    *(*at)++ = (uint8_t)merge->program->separator;
+    merge->state->skip = 0;
+    return 1;
+}
+
+int64_t ps_merge(const struct ps_program *program, const uint8_t *arena, struct ps_cursor *cursors, size_t cursor_n,
+                 struct ps_merge *state, uint8_t *out, size_t out_size, size_t *used)
+{
+    const struct merge merge = {program, arena, cursors, state, (struct ps_node *)(state + 1), cursor_n};
+    const int unique = (program->flags & PS_UNIQUE) != 0;
+    uint8_t *at = out;
+    int64_t status = PS_MERGE_DONE;
+
+    *used = 0;
+    if (!state->started) {
+        for (size_t i = 0; i < cursor_n; i++)
+            if (is_hungry(&merge, i))
+                return (int64_t)i;
+        build(&merge);
+    } else if (state->hungry) {
+        if (is_hungry(&merge, state->hungry - 1))
+            return (int64_t)(state->hungry - 1);
+        replay(&merge, state->hungry - 1);
+    }
+    state->hungry = 0;
+
+    for (;;) {
+        const uint64_t winner = merge.nodes[0].cursor;
+        if (is_exhausted(&merge, winner))
+            break;
+        if (!(unique && state->skip == 0 && is_duplicate(&merge, winner))) {
+            if (!emit(&merge, winner, &at, out + out_size)) {
+                status = PS_MERGE_FULL;
+                break;
+            }
+            state->emitted = winner + 1;
+        }
+        cursors[winner].next++;
+        if (is_hungry(&merge, winner)) {
+            state->hungry = winner + 1;
+            status = (int64_t)winner;
+            break;
+        }
+        replay(&merge, winner);
+    }
+    *used = (size_t)(at - out);
+    return status;
+}

@@ -1,0 +1,252 @@
+/* The extension module pysort._kernel: checks arguments, drops the GIL, calls the kernel. Nothing else is here, and
+ * Python.h is nowhere else. The functions and their arguments are those of _kernel_py.py. */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "kernel.h"
+
+#define GIL_THRESHOLD (64 * 1024) /* bytes of work; below it, giving up the GIL costs more than it frees */
+#define ARENA_LIMIT ((size_t)UINT32_MAX)
+
+/* Runs `call` without the GIL when it is over more than GIL_THRESHOLD bytes. */
+#define WITHOUT_GIL(work, call)                                                                                        \
+    do {                                                                                                               \
+        PyThreadState *saved = (size_t)(work) > GIL_THRESHOLD ? PyEval_SaveThread() : NULL;                            \
+        call;                                                                                                          \
+        if (saved != NULL)                                                                                             \
+            PyEval_RestoreThread(saved);                                                                               \
+    } while (0)
+
+struct arguments {
+    Py_buffer program;
+    Py_buffer arena;
+    Py_buffer cursors;
+    Py_buffer state;
+    Py_buffer out;
+};
+
+static void release(struct arguments *args)
+{
+    Py_buffer *buffers[] = {&args->program, &args->arena, &args->cursors, &args->state, &args->out};
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
+        if (buffers[i]->obj != NULL)
+            PyBuffer_Release(buffers[i]);
+}
+
+static PyObject *refuse(struct arguments *args, const char *why)
+{
+    release(args);
+    PyErr_SetString(PyExc_ValueError, why);
+    return NULL;
+}
+
+static int is_aligned(const void *p)
+{
+    return (uintptr_t)p % sizeof(uint64_t) == 0;
+}
+
+/* The program, and `n` records with `scratch` as many below `top`, or the reason why not. */
+static const char *check(const struct arguments *args, Py_ssize_t top, Py_ssize_t n, Py_ssize_t arrays)
+{
+    if (!is_aligned(args->program.buf) || !ps_program_is_valid(args->program.buf, (size_t)args->program.len))
+        return "not a key program";
+    if ((size_t)args->arena.len > ARENA_LIMIT)
+        return "arena of 4 GiB or more";
+    if (top < 0 || top > args->arena.len || top % 16 != 0 || !is_aligned((char *)args->arena.buf + top))
+        return "top is not an aligned place in the arena";
+    if (n < 0 || n > top / 16 / arrays)
+        return "more records than fit below top";
+    return NULL;
+}
+
+static PyObject *scan(PyObject *self, PyObject *tuple)
+{
+    (void)self;
+    struct arguments args = {0};
+    Py_ssize_t start, stop, top, n, n_max;
+    if (!PyArg_ParseTuple(tuple, "y*w*nnnnn:scan", &args.program, &args.arena, &start, &stop, &top, &n, &n_max)) {
+        release(&args);
+        return NULL;
+    }
+    const char *why = check(&args, top, n_max, 1);
+    if (why == NULL && (start < 0 || start > stop || stop > args.arena.len))
+        why = "start and stop are not in the arena";
+    if (why == NULL && (n < 0 || n > n_max))
+        why = "n is more than n_max";
+    if (why != NULL)
+        return refuse(&args, why);
+    uint8_t *arena = args.arena.buf;
+    size_t consumed = 0, count = 0;
+    WITHOUT_GIL(stop - start, count = ps_scan(args.program.buf, arena, (size_t)start, (size_t)stop, arena + top,
+                                              (size_t)n, (size_t)n_max, &consumed));
+    release(&args);
+    return Py_BuildValue("nn", (Py_ssize_t)count, (Py_ssize_t)consumed);
+}
+
+static PyObject *encode(PyObject *self, PyObject *tuple)
+{
+    (void)self;
+    struct arguments args = {0};
+    Py_ssize_t top, first, last, at, limit;
+    if (!PyArg_ParseTuple(tuple, "y*w*nnnnn:encode", &args.program, &args.arena, &top, &first, &last, &at, &limit)) {
+        release(&args);
+        return NULL;
+    }
+    const char *why = check(&args, top, last, 1);
+    if (why == NULL && (first < 0 || first > last))
+        why = "first is more than last";
+    if (why == NULL && (at < 0 || limit > args.arena.len))
+        why = "keys are not in the arena";
+    if (why != NULL)
+        return refuse(&args, why);
+    uint8_t *arena = args.arena.buf;
+    size_t end = (size_t)at, done = 0;
+    WITHOUT_GIL((last - first) * 16, done = ps_encode(args.program.buf, arena, arena + top, (size_t)first,
+                                                      (size_t)last, &end, limit < 0 ? 0 : (size_t)limit));
+    release(&args);
+    return Py_BuildValue("nn", (Py_ssize_t)done, (Py_ssize_t)end);
+}
+
+static PyObject *sort(PyObject *self, PyObject *tuple)
+{
+    (void)self;
+    struct arguments args = {0};
+    Py_ssize_t top, n;
+    if (!PyArg_ParseTuple(tuple, "y*w*nn:sort", &args.program, &args.arena, &top, &n)) {
+        release(&args);
+        return NULL;
+    }
+    const char *why = check(&args, top, n, 2);
+    if (why != NULL)
+        return refuse(&args, why);
+    uint8_t *arena = args.arena.buf;
+    size_t kept = 0;
+    WITHOUT_GIL(n * 16, kept = ps_sort(args.program.buf, arena, arena + top, (size_t)n));
+    release(&args);
+    return PyLong_FromSize_t(kept);
+}
+
+static PyObject *gather(PyObject *self, PyObject *tuple)
+{
+    (void)self;
+    struct arguments args = {0};
+    Py_ssize_t records_at, n, index_in, skip_in;
+    if (!PyArg_ParseTuple(tuple, "y*w*nnnnw*:gather", &args.program, &args.arena, &records_at, &n, &index_in, &skip_in,
+                          &args.out)) {
+        release(&args);
+        return NULL;
+    }
+    const char *why = records_at < 0 || n < 0 || n > (args.arena.len - records_at) / 16
+                          ? "records are not in the arena"
+                          : check(&args, records_at + n * 16, n, 1);
+    if (why == NULL && (index_in < 0 || index_in > n || skip_in < 0))
+        why = "index is not that of a record";
+    const uint8_t *arena = args.arena.buf;
+    const struct ps_record *records = why ? NULL : (const struct ps_record *)(const void *)(arena + records_at);
+    if (why == NULL && skip_in > 0 && (index_in == n || (size_t)skip_in > records[index_in].length))
+        why = "skip is longer than the line";
+    if (why != NULL)
+        return refuse(&args, why);
+    size_t index = (size_t)index_in, skip = (size_t)skip_in, used = 0;
+    WITHOUT_GIL(args.out.len, used = ps_gather(args.program.buf, arena, records, (size_t)n, &index, &skip,
+                                               args.out.buf, (size_t)args.out.len));
+    release(&args);
+    return Py_BuildValue("nnn", (Py_ssize_t)index, (Py_ssize_t)skip, (Py_ssize_t)used);
+}
+
+/* Cursors whose windows and records lie in the arena, and a state that belongs to as many. */
+static const char *check_merge(const struct arguments *args, Py_ssize_t n)
+{
+    if (!is_aligned(args->program.buf) || !ps_program_is_valid(args->program.buf, (size_t)args->program.len))
+        return "not a key program";
+    if (n < 1 || n > args->cursors.len / (Py_ssize_t)sizeof(struct ps_cursor) || !is_aligned(args->cursors.buf))
+        return "fewer cursors than cursor_n";
+    if ((size_t)args->state.len != sizeof(struct ps_merge) + (size_t)n * sizeof(struct ps_node) ||
+        !is_aligned(args->state.buf))
+        return "the merge state is not of merge_state_bytes(cursor_n)";
+    const struct ps_cursor *cursors = args->cursors.buf;
+    const uint64_t size = (uint64_t)args->arena.len;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        const struct ps_cursor *c = cursors + i;
+        if (c->base > size || c->top > size - c->base || !is_aligned((char *)args->arena.buf + c->base + c->top) ||
+            c->n > c->top / 16 || c->next > c->n)
+            return "a cursor's records are not in the arena";
+    }
+    const struct ps_merge *state = args->state.buf;
+    if (state->hungry > (uint64_t)n || state->emitted > (uint64_t)n)
+        return "the merge state is damaged";
+    if (state->emitted > 0 && cursors[state->emitted - 1].next == 0 &&
+        ((const struct ps_program *)args->program.buf)->flags & PS_UNIQUE)
+        return "the line read last was not kept";
+    return NULL;
+}
+
+static PyObject *merge(PyObject *self, PyObject *tuple)
+{
+    (void)self;
+    struct arguments args = {0};
+    Py_ssize_t n;
+    if (!PyArg_ParseTuple(tuple, "y*w*w*nw*w*:merge", &args.program, &args.arena, &args.cursors, &n, &args.state,
+                          &args.out)) {
+        release(&args);
+        return NULL;
+    }
+    const char *why = check_merge(&args, n);
+    if (why != NULL)
+        return refuse(&args, why);
+    size_t used = 0;
+    int64_t status = 0;
+    WITHOUT_GIL(args.out.len, status = ps_merge(args.program.buf, args.arena.buf, args.cursors.buf, (size_t)n,
+                                                args.state.buf, args.out.buf, (size_t)args.out.len, &used));
+    release(&args);
+    return Py_BuildValue("Ln", (long long)status, (Py_ssize_t)used);
+}
+
+static PyObject *merge_state_bytes(PyObject *self, PyObject *argument)
+{
+    (void)self;
+    size_t n = PyLong_AsSize_t(argument);
+    if (n == (size_t)-1 && PyErr_Occurred())
+        return NULL;
+    return PyLong_FromSize_t(sizeof(struct ps_merge) + n * sizeof(struct ps_node));
+}
+
+static PyMethodDef methods[] = {
+    {"scan", scan, METH_VARARGS, NULL},
+    {"encode", encode, METH_VARARGS, NULL},
+    {"sort", sort, METH_VARARGS, NULL},
+    {"gather", gather, METH_VARARGS, NULL},
+    {"merge", merge, METH_VARARGS, NULL},
+    {"merge_state_bytes", merge_state_bytes, METH_O, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static int fill_module(PyObject *module)
+{
+    if (PyModule_AddStringConstant(module, "NAME", "c") < 0 ||
+        PyModule_AddIntConstant(module, "RECORD_BYTES", sizeof(struct ps_record)) < 0 ||
+        PyModule_AddIntConstant(module, "HEADER_BYTES", sizeof(struct ps_header)) < 0 ||
+        PyModule_AddIntConstant(module, "CURSOR_BYTES", sizeof(struct ps_cursor)) < 0 ||
+        PyModule_AddIntConstant(module, "MERGE_DONE", PS_MERGE_DONE) < 0 ||
+        PyModule_AddIntConstant(module, "MERGE_FULL", PS_MERGE_FULL) < 0)
+        return -1;
+    return 0;
+}
+
+static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, (void *)fill_module},
+    {0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    .m_base = PyModuleDef_HEAD_INIT,
+    .m_name = "pysort._kernel",
+    .m_doc = "The C kernel. _kernel_py.py documents its functions.",
+    .m_methods = methods,
+    .m_slots = slots,
+};
+
+PyMODINIT_FUNC PyInit__kernel(void)
+{
+    return PyModuleDef_Init(&definition);
+}

@@ -1,0 +1,305 @@
+/* Stable MSD radix sort of records, with the next 8 bytes of every key cached in its record.
+ *
+ * A group is a set of records whose keys agree on their first `depth` bytes and on the digits of the prefix above
+ * `shift`. It lies in `from`, in input order; `other` has room for as many. Digits are distributed from one to the
+ * other, so a group knows whether its final place is where it is (flip 0) or across (flip 1). When the 8 bytes are used
+ * up, the lines that ended are set aside and the prefixes of the rest are refilled at depth + 8, or deeper where the
+ * whole group has more in common. Each distribution recurses into all buckets but the largest and loops on that one, so
+ * the recursion is at most log2(n) deep, however long the common prefixes are.
+ *
+ * Every record passes `finish` exactly once, in its final place. There keyed records become records of their lines, the
+ * last resort orders lines whose keys are equal, and PS_UNIQUE drops all but the first. */
+#include "kernel.h"
+
+#include <string.h>
+
+#define SMALL 32            /* records; up to here insertion sort is faster than counting 256 buckets */
+#define TOP_SHIFT 56        /* the first digit of a prefix */
+#define DROPPED UINT32_MAX  /* offset of a record that PS_UNIQUE removes: no line starts there in an arena < 4 GiB */
+#define ENDED_CLASSES 9     /* keys with 0..8 bytes left; the class after them goes on */
+
+struct order {
+    const struct ps_program *program;
+    const uint8_t *arena;
+    uint64_t mask; /* complements prefixes in reverse plain order */
+    int keyed;
+    int unique;
+};
+
+static void sort_group(const struct order *order, struct ps_record *from, struct ps_record *other, size_t n,
+                       size_t depth, int shift, int flip);
+
+static struct order line_order(const struct ps_program *program, const uint8_t *arena)
+{
+    struct order order = {program, arena, program->flags & PS_REVERSE ? UINT64_MAX : 0, 0, 0};
+    return order;
+}
+
+/* Text and keys lie below the records, so 8 bytes can be read at any place in a key. */
+static void refill(const struct order *order, struct ps_record *records, size_t n, size_t depth)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (i + 16 < n)
+            __builtin_prefetch(order->arena + records[i + 16].offset + depth);
+        records[i].prefix =
+            ps_load_prefix_fast(order->arena + records[i].offset + depth, records[i].length - depth) ^ order->mask;
+    }
+}
+
+static void keys_to_lines(const struct order *order, struct ps_record *records, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct ps_header line = ps_header_of(order->arena, records + i);
+        records[i].offset = line.offset;
+        records[i].length = line.length;
+    }
+}
+
+/* n records in their final place whose keys are equal. */
+static void finish_equal(const struct order *order, struct ps_record *records, struct ps_record *scratch, size_t n)
+{
+    if (order->keyed)
+        keys_to_lines(order, records, n);
+    if (n == 1)
+        return;
+    if (order->unique) {
+        for (size_t i = 1; i < n; i++)
+            records[i].offset = DROPPED;
+    } else if (order->keyed && !(order->program->flags & PS_STABLE)) {
+        const struct order lines = line_order(order->program, order->arena);
+        refill(&lines, records, n, 0);
+        sort_group(&lines, records, scratch, n, 0, TOP_SHIFT, 0);
+    }
+}
+
+/* Compares keys that agree up to `depth`, prefixes filled there. Zero padding makes equal prefixes ambiguous, but not
+ * beyond the lengths: where either key ends inside the 8 bytes, the shorter one begins the other. */
+static inline int compare_at(const struct order *order, const struct ps_record *a, const struct ps_record *b,
+                             size_t depth)
+{
+    if (a->prefix != b->prefix)
+        return a->prefix < b->prefix ? -1 : 1;
+    size_t shorter = a->length < b->length ? a->length : b->length;
+    size_t known = shorter - depth < 8 ? shorter : depth + 8;
+    int sign = ps_compare_bytes(order->arena + a->offset + known, a->length - known, order->arena + b->offset + known,
+                                b->length - known);
+    return order->mask ? -sign : sign;
+}
+
+/* A group in its final place, small enough for insertion sort. */
+static void sort_small(const struct order *order, struct ps_record *records, struct ps_record *scratch, size_t n,
+                       size_t depth)
+{
+    for (size_t i = 1; i < n; i++) {
+        struct ps_record record = records[i];
+        size_t j = i;
+        for (; j > 0 && compare_at(order, &records[j - 1], &record, depth) > 0; j--)
+            records[j] = records[j - 1];
+        records[j] = record;
+    }
+    if (!order->keyed && !order->unique)
+        return; /* equal lines are identical */
+    for (size_t i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n && compare_at(order, &records[i], &records[end], depth) == 0;)
+            end++;
+        finish_equal(order, records + i, scratch + i, end - i);
+    }
+}
+
+static size_t class_of(const struct order *order, const struct ps_record *record, size_t depth)
+{
+    size_t left = record->length - depth;
+    size_t class = left <= 8 ? left : ENDED_CLASSES;
+    return order->mask ? ENDED_CLASSES - class : class; /* longer before shorter when reversed */
+}
+
+/* The group's prefixes are all equal. Finishes the keys that end inside these 8 bytes: those of the same length are
+ * equal, a shorter one comes first. The others are left together; returns how many, and where by *start. */
+static size_t set_ended_aside(const struct order *order, struct ps_record *from, struct ps_record *other, size_t n,
+                              size_t depth, int *flip, size_t *start)
+{
+    size_t count[ENDED_CLASSES + 1] = {0};
+    for (size_t i = 0; i < n; i++)
+        count[class_of(order, from + i, depth)]++;
+    const size_t going_on = order->mask ? 0 : ENDED_CLASSES;
+    *start = 0;
+    if (count[going_on] == n)
+        return n;
+
+    size_t at[ENDED_CLASSES + 1], sum = 0;
+    for (size_t c = 0; c <= ENDED_CLASSES; c++) {
+        at[c] = sum;
+        sum += count[c];
+    }
+    *start = at[going_on];
+    for (size_t i = 0; i < n; i++)
+        other[at[class_of(order, from + i, depth)]++] = from[i];
+    *flip = !*flip; /* the group is in `other` now */
+    for (size_t c = 0; c <= ENDED_CLASSES; c++) {
+        size_t first = at[c] - count[c];
+        if (c == going_on || count[c] == 0)
+            continue;
+        if (*flip) {
+            memcpy(from + first, other + first, count[c] * sizeof *from);
+            finish_equal(order, from + first, other + first, count[c]);
+        } else {
+            finish_equal(order, other + first, from + first, count[c]);
+        }
+    }
+    return count[going_on];
+}
+
+/* How many bytes from `depth` on all keys of the group share; 0 as soon as that is less than a refill is worth. */
+static size_t shared_length(const struct order *order, const struct ps_record *records, size_t n, size_t depth)
+{
+    const uint8_t *first = order->arena + records[0].offset + depth;
+    size_t shared = records[0].length - depth;
+    for (size_t i = 1; i < n && shared >= 8; i++) {
+        const uint8_t *key = order->arena + records[i].offset + depth;
+        size_t left = records[i].length - depth;
+        if (left < shared)
+            shared = left;
+        size_t same = 0;
+        while (same + 8 <= shared && memcmp(first + same, key + same, 8) == 0)
+            same += 8;
+        if (same + 8 <= shared)
+            shared = same;
+    }
+    return shared >= 8 ? shared - shared % 8 : 0;
+}
+
+/* Distributes by the digit at `shift`, keeping the order, from `records` (read backwards when `descending`) to `to`. */
+static void distribute(const struct ps_record *records, struct ps_record *to, size_t n, unsigned shift,
+                       const size_t count[256], int descending)
+{
+    size_t at[256], sum = 0;
+    for (unsigned digit = 0; digit < 256; digit++) {
+        at[digit] = sum;
+        sum += count[digit];
+    }
+    if (descending)
+        for (size_t i = n; i-- > 0;)
+            to[at[records[i].prefix >> shift & 255]++] = records[i];
+    else
+        for (size_t i = 0; i < n; i++)
+            to[at[records[i].prefix >> shift & 255]++] = records[i];
+}
+
+static void count_digits(const struct ps_record *records, size_t n, unsigned shift, size_t count[256])
+{
+    memset(count, 0, 256 * sizeof *count);
+    for (size_t i = 0; i < n; i++)
+        count[records[i].prefix >> shift & 255]++;
+}
+
+/* The shift of the first digit, at or below `shift`, in which the prefixes differ, or -1. */
+static int first_difference(const struct ps_record *records, size_t n, unsigned shift)
+{
+    uint64_t difference = 0;
+    for (size_t i = 1; i < n; i++)
+        difference |= records[i].prefix ^ records[0].prefix;
+    if (shift < TOP_SHIFT)
+        difference &= (UINT64_C(256) << shift) - 1;
+    return difference ? (63 - __builtin_clzll(difference)) / 8 * 8 : -1;
+}
+
+static void sort_group(const struct order *order, struct ps_record *from, struct ps_record *other, size_t n,
+                       size_t depth, int shift, int flip)
+{
+    while (n > SMALL) {
+        shift = shift < 0 ? -1 : first_difference(from, n, (unsigned)shift);
+        if (shift < 0) {
+            size_t start;
+            int was = flip;
+            n = set_ended_aside(order, from, other, n, depth, &flip, &start);
+            if (n == 0)
+                return;
+            from += start;
+            other += start;
+            if (flip != was) {
+                struct ps_record *swap = from;
+                from = other;
+                other = swap;
+            }
+            depth += 8;
+            depth += shared_length(order, from, n, depth);
+            refill(order, from, n, depth);
+            shift = TOP_SHIFT;
+            continue;
+        }
+        size_t count[256], largest = 0, largest_at = 0, at = 0;
+        count_digits(from, n, (unsigned)shift, count);
+        distribute(from, other, n, (unsigned)shift, count, 0);
+        for (unsigned digit = 0; digit < 256; digit++) {
+            if (count[digit] > count[largest]) {
+                largest = digit;
+                largest_at = at;
+            }
+            at += count[digit];
+        }
+        at = 0;
+        for (unsigned digit = 0; digit < 256; digit++) {
+            if (digit != largest && count[digit] > 0)
+                sort_group(order, other + at, from + at, count[digit], depth, shift - 8, !flip);
+            at += count[digit];
+        }
+        struct ps_record *swap = from + largest_at;
+        from = other + largest_at;
+        other = swap;
+        flip = !flip;
+        n = count[largest];
+        shift -= 8;
+    }
+    if (flip) {
+        memcpy(other, from, n * sizeof *from);
+        sort_small(order, other, from, n, depth);
+    } else {
+        sort_small(order, from, other, n, depth);
+    }
+}
+
+static void reverse(struct ps_record *records, size_t n)
+{
+    for (size_t i = 0; i < n / 2; i++) {
+        struct ps_record record = records[i];
+        records[i] = records[n - 1 - i];
+        records[n - 1 - i] = record;
+    }
+}
+
+static size_t remove_dropped(struct ps_record *records, size_t n)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++)
+        if (records[i].offset != DROPPED)
+            records[kept++] = records[i];
+    return kept;
+}
+
+size_t ps_sort(const struct ps_program *program, const uint8_t *arena, uint8_t *top, size_t n)
+{
+    struct ps_record *records = (struct ps_record *)(void *)top - n; /* in descending line order */
+    struct ps_record *scratch = records - n;
+    struct order order = line_order(program, arena);
+    order.unique = (program->flags & PS_UNIQUE) != 0;
+    if (program->segment_n > 0) {
+        order.keyed = 1;
+        order.mask = 0; /* keys carry their own direction */
+    }
+
+    int shift = n > SMALL ? first_difference(records, n, TOP_SHIFT) : -1;
+    if (shift < 0) {
+        reverse(records, n);
+        sort_group(&order, records, scratch, n, 0, TOP_SHIFT, 0);
+    } else {
+        size_t count[256], at = 0;
+        count_digits(records, n, (unsigned)shift, count);
+        distribute(records, scratch, n, (unsigned)shift, count, 1);
+        for (unsigned digit = 0; digit < 256; digit++) {
+            if (count[digit] > 0)
+                sort_group(&order, scratch + at, records + at, count[digit], 0, shift - 8, 1);
+            at += count[digit];
+        }
+    }
+    return order.unique ? remove_dropped(records, n) : n;
+}

@@ -1,0 +1,55 @@
+"""Chooses the kernel, once: the C extension if it was built, else its Python twin.
+
+PYSORT_KERNEL=c or PYSORT_KERNEL=python is a demand: a kernel that is not there, or an unknown name, is an error and
+never quietly another one.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+
+from pysort.errors import SortError, quote
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+UNIQUE = 4  # PS_UNIQUE
+_FLAGS = struct.Struct("=2I")  # how a key program begins: flags, number of segments
+
+
+class Order:
+    """The order of lines: a key program, and the kernel that runs it.
+
+    keyed: the records address encoded keys. unique: equal lines are dropped. separator: ends a line.
+    """
+
+    __slots__ = ("kernel", "keyed", "program", "separator", "unique")
+
+    def __init__(self, kernel: Any, program: bytes, separator: int) -> None:
+        flags, segment_n = _FLAGS.unpack_from(program)
+        self.kernel = kernel
+        self.program = program
+        self.separator = separator
+        self.keyed = segment_n > 0
+        self.unique = bool(flags & UNIQUE)
+
+
+def load(demand: bytes | None) -> Any:
+    """The module that implements the kernel. demand: the value of PYSORT_KERNEL. Raises SortError when it cannot be
+    met."""
+    if demand not in (None, b"", b"c", b"python"):
+        raise SortError(b"PYSORT_KERNEL is ", quote(demand or b""), b", not 'c' or 'python'")
+    if demand != b"python":
+        try:
+            import pysort._kernel as c_kernel
+
+            return c_kernel
+        except ImportError as error:
+            if demand == b"c":
+                reason = os.fsencode(str(error))
+                raise SortError(b"PYSORT_KERNEL=c: the C kernel was not built: ", reason) from error
+    import pysort._kernel_py as python_kernel
+
+    return python_kernel

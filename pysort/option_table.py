@@ -1,0 +1,238 @@
+"""The options as data: what parsing, --help, the man page and the completions are made of."""
+
+from __future__ import annotations
+
+from pysort.errors import Quoted, SortError, quote
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Final
+
+NONE = 0
+REQUIRED = 1
+OPTIONAL = 2  # only attached to the long name; the letter takes no argument
+
+ORDERING = "Ordering options:"
+OTHER = "Other options:"
+OWN = "Options that GNU sort does not have:"
+SECTIONS = (ORDERING, OTHER, OWN)
+
+_TEXT_COLUMN = 28
+_WIDTH = 79
+
+_READERS = {"pread": "pread", "mmap": "mmap"}
+
+
+class Option:
+    """A row of the table. Frozen: mypy holds everybody to it.
+
+    section: where it stands in --help; all but OWN are GNU sort's.
+    letter, name: its short and its long name, "" if it has none.
+    text: what it does, a line of --help for each of its lines.
+    metavar, argument: what the argument is called, and whether it is NONE, REQUIRED or OPTIONAL.
+    words: what the argument has to be, with what each means; synonyms stand together.
+    """
+
+    __slots__ = ("argument", "letter", "metavar", "name", "section", "text", "words")
+
+    def __init__(
+        self,
+        section: str,
+        letter: str,
+        name: str,
+        text: str,
+        metavar: str = "",
+        *,
+        argument: int | None = None,
+        words: Mapping[str, str] | None = None,
+    ) -> None:
+        self.section: Final = section
+        self.letter: Final = letter
+        self.name: Final = name
+        self.text: Final = text
+        self.metavar: Final = metavar
+        self.argument: Final = bool(metavar) * REQUIRED if argument is None else argument
+        self.words: Final = words
+
+    @property
+    def key(self) -> str:
+        """The long name, or the letter of an option that has none."""
+        return self.name or self.letter
+
+    @property
+    def syntax(self) -> str:
+        """How it is written, like `-k, --key=KEYDEF`."""
+        value = self.metavar and (f"[={self.metavar}]" if self.argument == OPTIONAL else f"={self.metavar}")
+        if not self.name:
+            return f"-{self.letter}" + (f" {self.metavar}" if self.metavar else "")
+        return (f"-{self.letter}, " if self.letter else "    ") + f"--{self.name}{value}"
+
+    def choose(self, typed: bytes) -> str:
+        """What one of the words, or the unambiguous beginning of one, means. Raises SortError."""
+        words = {word.encode(): meaning for word, meaning in (self.words or {}).items()}
+        if typed in words:
+            return words[typed]
+        meanings = {meaning for word, meaning in words.items() if word.startswith(typed)}
+        if len(meanings) == 1:
+            return meanings.pop()
+        listed: list[bytes | Quoted] = []
+        previous = None
+        for word, meaning in words.items():
+            listed += [b", " if meaning == previous else b"\n  - ", quote(word)]
+            previous = meaning
+        raise SortError(
+            b"ambiguous argument " if meanings else b"invalid argument ",
+            quote(typed),
+            b" for ",
+            quote(b"--" + self.name.encode()),
+            b"\nValid arguments are:",
+            *listed,
+            status=2 if self.section == OWN else 1,  # GNU sort's own oddity
+            usage=True,
+        )
+
+
+# In the order in which GNU sort lists the possibilities of an ambiguous name.
+OPTIONS = (
+    Option(ORDERING, "b", "ignore-leading-blanks", "let keys start after leading blanks"),
+    Option(
+        OTHER,
+        "c",
+        "check",
+        "check whether the input is sorted, nothing else;\n"
+        "WORD: diagnose-first (default) shows the first\n"
+        "line out of order, quiet and silent are -C",
+        "WORD",
+        argument=OPTIONAL,
+        words={"quiet": "C", "silent": "C", "diagnose-first": "c"},
+    ),
+    Option(OTHER, "C", "", "like -c, but only the exit status tells"),
+    Option(
+        OTHER,
+        "",
+        "compress-program",
+        "compress temporary files with PROG and\ndecompress them with PROG -d",
+        "PROG",
+    ),
+    Option(OTHER, "", "debug", "underline what each key compares, and warn\nabout questionable use"),
+    Option(ORDERING, "d", "dictionary-order", "compare blanks, letters and digits only"),
+    Option(ORDERING, "f", "ignore-case", "take lower case letters for upper case"),
+    Option(
+        OTHER,
+        "",
+        "files0-from",
+        "read the inputs' names from F, each ended by\nNUL; if F is -, from standard input",
+        "F",
+    ),
+    Option(ORDERING, "g", "general-numeric-sort", "compare numbers, also like 1e3, 0x1f and inf"),
+    Option(ORDERING, "i", "ignore-nonprinting", "compare printable characters only"),
+    Option(OTHER, "k", "key", "compare by this part of the lines; see below", "KEYDEF"),
+    Option(OTHER, "m", "merge", "merge inputs that are sorted already"),
+    Option(ORDERING, "M", "month-sort", "compare months: anything else < JAN < ... < DEC"),
+    Option(ORDERING, "n", "numeric-sort", "compare decimal numbers"),
+    Option(ORDERING, "h", "human-numeric-sort", "compare numbers with units, like 2K and 1G"),
+    Option(ORDERING, "V", "version-sort", "compare numbers inside text, as in versions"),
+    Option(ORDERING, "R", "random-sort", "shuffle, but keep equal keys together"),
+    Option(ORDERING, "", "random-source", "take the shuffle's random bytes from FILE", "FILE"),
+    Option(
+        ORDERING,
+        "",
+        "sort",
+        "order by WORD: general-numeric (-g),\n"
+        "human-numeric (-h), month (-M), numeric (-n),\n"
+        "random (-R), version (-V)",
+        "WORD",
+        words={
+            "general-numeric": "g",
+            "human-numeric": "h",
+            "month": "M",
+            "numeric": "n",
+            "random": "R",
+            "version": "V",
+        },
+    ),
+    Option(OTHER, "o", "output", "write to FILE, which may be one of the inputs", "FILE"),
+    Option(ORDERING, "r", "reverse", "turn the order around"),
+    Option(OTHER, "s", "stable", "keep the order of lines whose keys are equal"),
+    Option(OTHER, "", "batch-size", "merge at most N inputs at a time", "N"),
+    Option(OTHER, "S", "buffer-size", "use this much memory; see below", "SIZE"),
+    Option(
+        OTHER,
+        "t",
+        "field-separator",
+        "fields end at the byte SEP ('\\0' is NUL)\ninstead of before blanks after a non-blank",
+        "SEP",
+    ),
+    Option(
+        OTHER,
+        "T",
+        "temporary-directory",
+        "put temporary files into DIR, not $TMPDIR or\n/tmp; given several times, into all of them",
+        "DIR",
+    ),
+    Option(
+        OTHER,
+        "u",
+        "unique",
+        "of lines that compare equal write only the\nfirst; with -c equal lines are disorder",
+    ),
+    Option(OTHER, "y", "", "ignored, for old scripts", "N"),
+    Option(OTHER, "z", "zero-terminated", "lines end with NUL instead of newline"),
+    Option(OTHER, "", "parallel", "sort with N threads", "N"),
+    Option(OTHER, "", "help", "show this help and exit"),
+    Option(OTHER, "", "version", "show the version and exit"),
+    Option(
+        OWN,
+        "",
+        "fadvise",
+        "tell the system how inputs will be read: none,\n"
+        "sequential (default) or random; and any of\n"
+        "noreuse and willneed, separated by commas",
+        "HINTS",
+    ),
+    Option(OWN, "", "run-fadvise", "the same for temporary files", "HINTS"),
+    Option(OWN, "", "reader", "read temporary files by pread (default) or mmap", "HOW", words=_READERS),
+    Option(OWN, "", "input-reader", "read inputs by pread (default) or mmap", "HOW", words=_READERS),
+)
+
+_HEAD = """\
+Usage: {program} [OPTION]... [FILE]...
+  or:  {program} [OPTION]... --files0-from=F
+Write the lines of all FILEs, sorted, to standard output.
+
+With no FILE, or when FILE is -, read standard input. An argument that a long
+option must have, its letter must have too.
+"""
+
+_TAIL = """
+KEYDEF is F[.C][OPTS][,F[.C][OPTS]]: where the key starts and where it ends, by
+default at the end of the line. F is the number of a field and C of a byte in
+it, both counted from 1; C 0 at the end is the end of the field. Without -t a
+field begins with the blanks before it, and without b they count. OPTS are
+letters out of bdfghiMnRrV; a key that has any takes none of the global ones.
+
+SIZE is a number and a unit: % of the memory, b for bytes, K for 1024 bytes
+(default), M, G, T, P, E, Z, Y, R, Q.
+
+The order depends on the locale: LC_ALL=C compares bytes.
+"""
+
+
+def help_text(program: bytes) -> bytes:
+    """What --help prints."""
+    parts = [_HEAD.encode().replace(b"{program}", program)]
+    for section in SECTIONS:
+        parts.append(f"\n{section}\n\n".encode())
+        parts += [_help_entry(option) for option in OPTIONS if option.section == section]
+    return b"".join((*parts, _TAIL.encode()))
+
+
+def _help_entry(option: Option) -> bytes:
+    """Two columns. A long name shifts the text to the right, or below if there is no room."""
+    first, *others = option.text.split("\n")
+    head = f"  {option.syntax}  ".ljust(_TEXT_COLUMN)
+    if len(head) + len(first) > _WIDTH:
+        head = head.rstrip() + "\n" + " " * _TEXT_COLUMN
+    lines = [head + first, *(" " * (_TEXT_COLUMN + 2) + line for line in others)]
+    return "".join(line + "\n" for line in lines).encode()

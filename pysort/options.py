@@ -1,0 +1,326 @@
+"""What the user asked for: the command line, read into frozen Options as it was typed."""
+
+from __future__ import annotations
+
+from pysort.arguments import Words
+from pysort.errors import SortError, quote, shell_quote
+from pysort.units import COUNT_MAX, DIGITS, parse_batch_size, parse_count, parse_size, scan_count
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any, Final
+
+    from pysort.option_table import Option
+    from pysort.units import SizeSpec
+
+# What parses and is not carried out yet; letters also stand for those in keys.
+UNSUPPORTED = frozenset(
+    [
+        *("-c", "-C", "-m", "-g", "-h", "-M", "-R", "-V"),
+        *("--debug", "--files0-from", "--compress-program", "--random-source"),
+    ]
+)
+
+DEFAULT_HINTS = b"sequential"
+
+# Options that are set, that keep the last argument, and that may be given only one.
+_FLAGS = frozenset(["debug", "merge", "reverse", "stable", "unique", "zero-terminated"])
+_LAST_WINS = frozenset(["files0-from", "fadvise", "run-fadvise", "reader", "input-reader"])
+# Versions of POSIX in which +POS1 names a file.
+_WITHOUT_TRADITIONS = range(200112, 200809)
+_ONCE = {
+    "output": b"multiple output files specified",
+    "compress-program": b"multiple compress programs specified",
+    "random-source": b"multiple random sources specified",
+}
+
+
+class Options:
+    """Frozen: mypy holds everybody to it. None and "" stand for what was not given.
+
+    files: operands. keys: KeySpec before they inherit (keys.spec lies above this module).
+    ordering: global letters out of bdfghiMnRV. check: "c" or "C". field_separator: a byte.
+    fadvise, run_fadvise: hints as typed. request: "help" or "version"; the rest was not read.
+    """
+
+    __slots__ = (
+        "batch_size",
+        "buffer_size",
+        "check",
+        "compress_program",
+        "debug",
+        "fadvise",
+        "field_separator",
+        "files",
+        "files0_from",
+        "input_reader",
+        "keys",
+        "merge",
+        "ordering",
+        "output",
+        "parallel",
+        "random_source",
+        "reader",
+        "request",
+        "reverse",
+        "run_fadvise",
+        "stable",
+        "temporary_directories",
+        "unique",
+        "zero_terminated",
+    )
+
+    def __init__(
+        self,
+        *,
+        files: Sequence[bytes] = (),
+        keys: Sequence[Any] = (),
+        ordering: str = "",
+        reverse: bool = False,
+        stable: bool = False,
+        unique: bool = False,
+        zero_terminated: bool = False,
+        check: str = "",
+        merge: bool = False,
+        debug: bool = False,
+        output: bytes | None = None,
+        buffer_size: SizeSpec | None = None,
+        temporary_directories: Sequence[bytes] = (),
+        batch_size: int | None = None,
+        parallel: int | None = None,
+        field_separator: int | None = None,
+        files0_from: bytes | None = None,
+        random_source: bytes | None = None,
+        compress_program: bytes | None = None,
+        fadvise: bytes = DEFAULT_HINTS,
+        run_fadvise: bytes = DEFAULT_HINTS,
+        reader: str = "pread",
+        input_reader: str = "pread",
+        request: str = "",
+    ) -> None:
+        self.files: Final = tuple(files)
+        self.keys: Final = tuple(keys)
+        self.ordering: Final = ordering
+        self.reverse: Final = reverse
+        self.stable: Final = stable
+        self.unique: Final = unique
+        self.zero_terminated: Final = zero_terminated
+        self.check: Final = check
+        self.merge: Final = merge
+        self.debug: Final = debug
+        self.output: Final = output
+        self.buffer_size: Final = buffer_size
+        self.temporary_directories: Final = tuple(temporary_directories)
+        self.batch_size: Final = batch_size
+        self.parallel: Final = parallel
+        self.field_separator: Final = field_separator
+        self.files0_from: Final = files0_from
+        self.random_source: Final = random_source
+        self.compress_program: Final = compress_program
+        self.fadvise: Final = fadvise
+        self.run_fadvise: Final = run_fadvise
+        self.reader: Final = reader
+        self.input_reader: Final = input_reader
+        self.request: Final = request
+
+
+def parse(
+    argv: Sequence[bytes],
+    environ: Mapping[bytes, bytes],
+    *,
+    parse_key: Callable[[bytes], Any],
+    parse_obsolescent: Callable[[bytes, bytes | None], Any],
+    descriptor_limit: int | None,
+) -> Options:
+    """Raises SortError for the first thing that is wrong, in the order of argv.
+
+    argv: without the program's name. parse_key, parse_obsolescent: those of keys.spec.
+    descriptor_limit: soft RLIMIT_NOFILE, None if there is none.
+    """
+    return _Parser(argv, environ, parse_key, parse_obsolescent, descriptor_limit).run()
+
+
+def require_supported(options: Options) -> None:
+    """Raises SortError for an option that would otherwise be taken silently."""
+    letters = {*options.ordering, *options.check, *"".join(key.ordering for key in options.keys)}
+    if options.merge:
+        letters.add("m")
+    used = [f"-{letter}" for letter in sorted(letters)]
+    for name in ("debug", "files0_from", "random_source", "compress_program"):
+        if getattr(options, name) not in (False, None):
+            used.append("--" + name.replace("_", "-"))
+    for option in used:
+        if option in UNSUPPORTED:
+            raise SortError(b"option '", option.encode(), b"' is not supported yet")
+
+
+def check_files0_from(options: Options) -> None:
+    """Raises SortError when the inputs are named twice over."""
+    if options.files0_from is not None and options.files:
+        raise SortError(
+            b"extra operand ",
+            shell_quote(options.files[0]),
+            b"\nfile operands cannot be combined with --files0-from",
+            usage=True,
+        )
+
+
+def check_debug(options: Options) -> None:
+    """Raises SortError for --debug with an option that leaves it nothing to show."""
+    other = options.check or ("o" if options.output is not None else "")
+    if options.debug and other:
+        raise SortError(b"options '-", other.encode(), b" --debug' are incompatible")
+
+
+def check_check(options: Options, files: Sequence[bytes]) -> None:
+    """Raises SortError when -c or -C has more than one input or an output. files: all inputs."""
+    if not options.check:
+        return
+    letter = options.check.encode()
+    if len(files) > 1:
+        raise SortError(b"extra operand ", shell_quote(files[1]), b" not allowed with -", letter)
+    if options.output is not None:
+        raise SortError(b"options '-", letter, b"o' are incompatible")
+
+
+class _Parser:
+    """One parse. values: arguments of Options, as far as they were given."""
+
+    def __init__(
+        self,
+        argv: Sequence[bytes],
+        environ: Mapping[bytes, bytes],
+        parse_key: Callable[[bytes], Any],
+        parse_obsolescent: Callable[[bytes, bytes | None], Any],
+        descriptor_limit: int | None,
+    ) -> None:
+        self.words = Words(argv)
+        self.parse_key = parse_key
+        self.parse_obsolescent = parse_obsolescent
+        self.descriptor_limit = descriptor_limit
+        self.posixly_correct = b"POSIXLY_CORRECT" in environ
+        self.traditional = _is_traditional(environ.get(b"_POSIX2_VERSION", b""))
+        self.files: list[bytes] = []
+        self.keys: list[Any] = []
+        self.values: dict[str, Any] = {"files": self.files, "keys": self.keys}
+
+    def run(self) -> Options:
+        while self.words.rest:
+            word = self.words.take()
+            if self._is_posix_operand(word):
+                self.files.append(word)
+            elif word == b"--":
+                self.files += self.words.rest
+                break
+            elif word.startswith(b"-") and word != b"-":
+                for option, argument, spelled in self.words.options_in(word):
+                    self._take(option, argument, spelled)
+            else:
+                self._take_operand(word)
+            if "request" in self.values:
+                return Options(request=self.values["request"])
+        return Options(**self.values)
+
+    def _is_posix_operand(self, word: bytes) -> bool:
+        """POSIX ends the options at the first operand; old scripts may still have -o after it."""
+        if not (self.posixly_correct and self.files):
+            return False
+        has_output = word.startswith(b"-o") and (word != b"-o" or len(self.words.rest) > 0)
+        return not (self.traditional and has_output and "check" not in self.values)
+
+    def _take_operand(self, word: bytes) -> None:
+        if word.startswith(b"+"):
+            following = b"".join(self.words.rest[:1])
+            end = following if following[:1] == b"-" and following[1:2].isdigit() else None
+            if end is not None and not self.posixly_correct:
+                self.traditional = True
+            key = self.parse_obsolescent(word, end) if self.traditional else None
+            if key is not None:
+                self.words.at += end is not None
+                self.keys.append(key)
+                return
+        self.files.append(word)
+
+    def _take(self, option: Option, typed: bytes | None, spelled: bytes) -> None:
+        """spelled: the option as messages name it."""
+        argument: Any = typed
+        if option.words and typed is not None:
+            argument = option.choose(typed)
+        name = option.key.replace("-", "_")
+        if option.key in _FLAGS:
+            self.values[name] = True
+        elif option.key in _LAST_WINS:
+            self.values[name] = argument
+        elif option.key in _ONCE:
+            if self.values.setdefault(name, argument) != argument:
+                raise SortError(_ONCE[option.key])
+        elif option.key in ("help", "version"):
+            self.values["request"] = option.key
+        elif option.key in _ACTIONS:
+            _ACTIONS[option.key](self, argument, spelled)
+        else:
+            self._add_ordering(option.letter, spelled)
+
+    def _add_ordering(self, letter: str, _: bytes) -> None:
+        ordering = self.values.get("ordering", "")
+        if letter not in ordering:
+            self.values["ordering"] = ordering + letter
+
+    def _set_check(self, argument: str | None, spelled: bytes) -> None:
+        letter = argument or ("C" if spelled == b"-C" else "c")
+        if self.values.setdefault("check", letter) != letter:
+            raise SortError(b"options '-cC' are incompatible")
+
+    def _add_key(self, argument: bytes, _: bytes) -> None:
+        self.keys.append(self.parse_key(argument))
+
+    def _set_batch_size(self, argument: bytes, spelled: bytes) -> None:
+        self.values["batch_size"] = parse_batch_size(argument, spelled, self.descriptor_limit)
+
+    def _set_buffer_size(self, argument: bytes, spelled: bytes) -> None:
+        size = parse_size(argument, spelled)
+        self.values["buffer_size"] = size.largest(self.values.get("buffer_size", size))
+
+    def _set_parallel(self, argument: bytes, spelled: bytes) -> None:
+        count = min(parse_count(argument, spelled), COUNT_MAX)
+        if not count:
+            raise SortError(b"number in parallel must be nonzero")
+        self.values["parallel"] = count
+
+    def _set_field_separator(self, argument: bytes, _: bytes) -> None:
+        if not argument:
+            raise SortError(b"empty tab")
+        separator = b"\0" if argument == b"\\0" else argument
+        if len(separator) > 1:
+            raise SortError(b"multi-character tab ", quote(argument))
+        if self.values.setdefault("field_separator", separator[0]) != separator[0]:
+            raise SortError(b"incompatible tabs")
+
+    def _add_temporary_directory(self, argument: bytes, _: bytes) -> None:
+        self.values.setdefault("temporary_directories", []).append(argument)
+
+    def _ignore(self, argument: bytes, _: bytes) -> None:
+        """-y takes a following word for its argument only if that is a number or empty."""
+        if argument == self.words.last and argument.strip(DIGITS):
+            self.words.at -= 1
+
+
+def _is_traditional(posix_version: bytes) -> bool:
+    """Whether +POS1 is a key under this value of _POSIX2_VERSION, ignored unless it is a number."""
+    version = scan_count(posix_version)
+    return version is None or version[1] != b"" or version[0] not in _WITHOUT_TRADITIONS
+
+
+_ACTIONS: dict[str, Callable[[_Parser, Any, bytes], None]] = {
+    "C": _Parser._set_check,
+    "check": _Parser._set_check,
+    "key": _Parser._add_key,
+    "sort": _Parser._add_ordering,
+    "batch-size": _Parser._set_batch_size,
+    "buffer-size": _Parser._set_buffer_size,
+    "parallel": _Parser._set_parallel,
+    "field-separator": _Parser._set_field_separator,
+    "temporary-directory": _Parser._add_temporary_directory,
+    "y": _Parser._ignore,
+}

@@ -1,0 +1,86 @@
+"""The output: standard output, or the file that -o names."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+from pysort.errors import NEXT_MESSAGE, SortError, file_error, shell_name
+from pysort.storage.handle import Handle
+from pysort.storage.writer import Writer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pysort.storage.iostats import IoStats
+
+STDOUT = b"standard output"
+STDOUT_FD = 1
+STDIO_BUFFER_BYTES = 4096
+
+
+class Output:
+    """Opened before any input is read, so that an output that cannot be written costs nothing; emptied only when the
+    first line is ready, so that until then a failure leaves the old content."""
+
+    __slots__ = ("_handle", "_name", "_started", "_writer", "written_bytes")
+
+    def __init__(self, name: bytes | None, stats: IoStats) -> None:
+        """name: of the file, None for standard output. Raises SortError `open failed: NAME: ...`."""
+        self._name = STDOUT if name is None else name
+        if name is None:
+            self._handle = Handle(STDOUT_FD, owned=False)
+        else:
+            try:
+                self._handle = Handle.open(name, os.O_WRONLY | os.O_CREAT)
+            except OSError as error:
+                raise file_error(b"open failed", name, error) from error
+        self._writer = Writer(self._handle.fd, stats)
+        self._started = False
+        self.written_bytes = 0
+
+    def write(self, view: memoryview) -> None:
+        """Raises SortError `write failed: NAME: ...` and a second message, `write error`. GNU sort, whose output goes
+        through a buffer of 4 KiB, says `fflush failed` when only the last flush fails."""
+        self._start()
+        self.written_bytes += len(view)
+        try:
+            self._writer.write_all(view)
+        except OSError as error:
+            small = self.written_bytes <= STDIO_BUFFER_BYTES
+            failure = file_error(b"fflush failed" if small else b"write failed", self._name, error)
+            raise SortError(
+                *failure.parts,
+                NEXT_MESSAGE,
+                b"write error",
+                errno=error.errno,
+                filename=self._name,
+            ) from error
+
+    def _start(self) -> None:
+        if self._started:
+            return
+        self._started = True
+        if not self._handle.owned:
+            return
+        try:
+            os.ftruncate(self._handle.fd, 0)
+        except OSError as error:
+            # A device or a FIFO need not be cut.
+            if stat.S_ISREG(os.fstat(self._handle.fd).st_mode):
+                reason = os.fsencode(os.strerror(error.errno or errno.EIO))
+                raise SortError(
+                    shell_name(self._name),
+                    b": error truncating: ",
+                    reason,
+                    errno=error.errno,
+                    filename=self._name,
+                ) from error
+
+    def finish(self) -> None:
+        """All lines are written. Raises SortError `close failed: NAME: ...`."""
+        self._start()
+        try:
+            self._handle.close()
+        except OSError as error:
+            raise file_error(b"close failed", self._name, error) from error

@@ -1,0 +1,103 @@
+"""Decides, without doing anything: how memory is divided, and which runs are merged in which order."""
+
+from __future__ import annotations
+
+from pysort.units import KIBI, MEBI
+
+# GNU sort's least buffer: 34 bytes for each of the 16 files that it merges at once.
+LEAST_MEMORY_BYTES = 16 * 34
+ALIGN_BYTES = 64
+LARGEST_ARENA_BYTES = (1 << 32) - 4096  # offsets in records are 32 bits
+LEAST_OUT_BYTES = 8 * KIBI  # more than output.STDIO_BUFFER_BYTES
+LARGEST_OUT_BYTES = MEBI
+LARGEST_READ_BYTES = MEBI
+LARGEST_BLOCK_BYTES = 64 * KIBI
+LARGEST_WINDOW_BYTES = MEBI
+LEAST_MAP_BYTES = 64 * KIBI
+LARGEST_MAP_BYTES = 16 * MEBI
+SORT_RECORD_BYTES = 32  # a record and its scratch
+MERGE_RECORD_BYTES = 16
+# Address space for each byte of input: an empty line costs its byte, record, scratch, header and short keys. Pages that
+# are not touched cost nothing.
+WORST_COST = 128
+
+
+class SortPlan:
+    """The ledger of -S: arena_bytes + out_bytes + what is mapped <= memory_bytes, save where memory_bytes is too little
+    to divide.
+
+    arena_bytes: sort buffer, then the windows of the runs under merge. out_bytes: output buffer. read_bytes: most that
+    one read asks for. block_bytes: spill block. fan_in: runs merged at once. map_bytes: most that one mapping shows,
+    where inputs or runs are mapped: the pages that it touches count as this process's.
+    """
+
+    __slots__ = (
+        "arena_bytes",
+        "block_bytes",
+        "fan_in",
+        "map_bytes",
+        "memory_bytes",
+        "out_bytes",
+        "read_bytes",
+    )
+
+    def __init__(
+        self,
+        memory_bytes: int,
+        *,
+        batch_size: int | None = None,
+        input_bytes: int | None = None,
+        input_mapped: bool = False,
+        runs_mapped: bool = False,
+    ) -> None:
+        """memory_bytes: what -S grants, or the default. batch_size: a cap on the fan-in, if the user gave one.
+        input_bytes: the size of all inputs, None if not known."""
+        memory = max(memory_bytes, LEAST_MEMORY_BYTES)
+        out = min(max(memory // 16, LEAST_OUT_BYTES), LARGEST_OUT_BYTES)
+        arena = memory - out if memory > 4 * out else memory
+        maps = memory // 4 if input_mapped or runs_mapped else 0
+        arena -= maps
+        if input_bytes is not None:
+            arena = min(arena, input_bytes * WORST_COST + 64 * KIBI)
+        arena = max(min(arena, LARGEST_ARENA_BYTES), LEAST_MEMORY_BYTES)
+        self.memory_bytes = memory
+        self.out_bytes = out
+        self.arena_bytes = arena - arena % ALIGN_BYTES
+        self.read_bytes = min(max(self.arena_bytes // 16, 64), LARGEST_READ_BYTES)
+        # A window is four blocks at least: half of it text, the rest records and keys. Small blocks mean many windows,
+        # and so fewer passes; a block is only the unit of the checksum, reads take as many as there is room for.
+        self.block_bytes = min(max(self.arena_bytes // 256, 64), LARGEST_BLOCK_BYTES)
+        fan_in = self.arena_bytes // (4 * self.block_bytes)
+        if runs_mapped:
+            fan_in = min(fan_in, maps // LEAST_MAP_BYTES)
+        self.fan_in = max(min(fan_in, batch_size or fan_in), 2)
+        self.map_bytes = max(maps // (self.fan_in if runs_mapped else 1), LEAST_MAP_BYTES)
+        self.map_bytes = min(self.map_bytes, LARGEST_MAP_BYTES)
+
+    def window_bytes(self, run_n: int) -> int:
+        """The window of each of run_n <= fan_in runs under merge."""
+        size = min(self.arena_bytes // run_n, max(LARGEST_WINDOW_BYTES, 4 * self.block_bytes))
+        return size - size % ALIGN_BYTES
+
+
+def merge_pass(run_n: int, fan_in: int) -> list[tuple[int, int]]:
+    """The merges of the next pass, as (first run, number of runs), in order and not overlapping.
+
+    Runs that no merge names stay as they are; what is merged takes its runs' place, so that equal lines keep their
+    order. Nothing more is merged than needed to end with a merge of fan_in runs; one merge of everything is the last
+    pass. (With equal runs this moves the least bytes: Knuth, The Art of Computer Programming 3, 5.4.9.)
+    """
+    if run_n <= fan_in:
+        return [(0, run_n)]
+    merges = []
+    first = 0
+    surplus = run_n - fan_in
+    if run_n > fan_in * fan_in:
+        surplus = run_n  # more passes follow: merge everything once
+    while surplus > 0 and first < run_n:
+        count = min(fan_in, surplus + 1, run_n - first)
+        if count > 1:
+            merges.append((first, count))
+        first += count
+        surplus -= count - 1
+    return merges

@@ -1,0 +1,179 @@
+"""Reading a spilled run back, block by block, every block against its checksum.
+
+Descriptors: all pread readers of a spill file share its one descriptor, so the fan-in of a merge
+costs none and a merge of hundreds of runs works under `ulimit -n 7`. The price is a shared
+read-ahead state. Measured, streams taking turns on one description against one description each: 4
+streams 964 requests of 68 KiB against 524 of 125 KiB, 16 streams 941 against 560. Reading in large
+blocks makes that difference small. A mapping holds a descriptor of its own while it lives; where
+there is none left, that window is read by pread.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+
+from pysort.storage.spillfile import ALIGN_BYTES, Extent, SpillCounters, SpilledRun, run_error
+from pysort.storage.window import Window
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pysort.errors import SortError
+    from pysort.storage.iostats import IoStats
+
+PUNCH_BYTES = 8 << 20
+
+
+class RunReader:
+    """Reads with pread. position: bytes read so far."""
+
+    __slots__ = ("_counters", "_released", "_run", "_stats", "position")
+
+    def __init__(self, run: SpilledRun, counters: SpillCounters, stats: IoStats) -> None:
+        self._run = run
+        self._counters = counters
+        self._stats = stats
+        self._released = 0
+        self.position = 0
+
+    @property
+    def block_bytes(self) -> int:
+        return self._run.block_bytes
+
+    @property
+    def remaining(self) -> int:
+        return self._run.length - self.position
+
+    def readinto(self, view: memoryview) -> int:
+        """Fill the front of view with the next blocks, as many whole ones as it holds; the last
+        block of the run is shorter. Returns the bytes, 0 at the end of the run.
+
+        view holds a block at least, or all that remains (else ValueError). Raises SortError `read
+        failed: DIRECTORY: run N, offset M: ...` when a read fails, falls short or does not match
+        its checksum.
+        """
+        length = min(len(view), self.remaining)
+        if length < self.remaining:
+            length -= length % self._run.block_bytes
+            if not length:
+                raise ValueError("the view is shorter than a block")
+        at = self.position
+        for extent, offset, n in self._pieces(at, at + length):
+            self._fill(at, extent, offset, view[at - self.position :][:n])
+            at += n
+        self._verify(view[:length])
+        self.position = at
+        return length
+
+    def _pieces(self, start: int, stop: int) -> Iterator[tuple[Extent, int, int]]:
+        """Where bytes start..stop-1 of the run lie: extent, offset within its file, length."""
+        base = 0
+        for extent in self._run.extents:
+            low = max(start, base)
+            high = min(stop, base + extent.length)
+            if low < high:
+                yield extent, extent.offset + low - base, high - low
+            base += extent.length
+
+    def _fill(self, at: int, extent: Extent, offset: int, view: memoryview) -> None:
+        """Fill view with what follows byte `at` of the run, which is byte `offset` of the extent's
+        file."""
+        while len(view):
+            try:
+                n = self._read(at, extent, offset, view)
+            except OSError as error:
+                raise self._error(at, error) from error
+            if not n:
+                raise self._error(at, b"unexpected end of file")
+            self._stats.count_read(n)
+            at += n
+            offset += n
+            view = view[n:]
+
+    def _read(self, at: int, extent: Extent, offset: int, view: memoryview) -> int:
+        return os.preadv(extent.file.handle.fd, [view], offset)
+
+    def _verify(self, view: memoryview) -> None:
+        block_bytes = self._run.block_bytes
+        for at in range(0, len(view), block_bytes):
+            offset = self.position + at
+            expected = self._run.checksums[offset // block_bytes]
+            if zlib.crc32(view[at : at + block_bytes]) != expected:
+                raise self._error(offset, b"checksum mismatch")
+
+    def _error(self, offset: int, reason: bytes | OSError) -> SortError:
+        return run_error(b"read failed", self._run.directory, self._run.index, offset, reason)
+
+    def release(self) -> None:
+        """What has been read is not needed any more: its space goes back to the file system, in
+        batches of PUNCH_BYTES and at the end of the run. The same bytes can not be read again."""
+        stop = self._releasable()
+        if stop - self._released < PUNCH_BYTES and stop < self._run.length:
+            return
+        for extent, offset, n in self._pieces(self._released, stop):
+            # Only whole blocks of the file system are freed: the one in which the last batch ended
+            # is covered by this one, and the last of an extent up to its end, where nothing else
+            # lies.
+            end = offset + n
+            end += -end % ALIGN_BYTES if end == extent.end else -(end % ALIGN_BYTES)
+            if extent.file.punch(offset - offset % ALIGN_BYTES, end):
+                self._counters.gave_back(n)
+        self._released = stop
+
+    def _releasable(self) -> int:
+        return self.position
+
+    def close(self) -> None:
+        """Nothing to close: the descriptor is the spill file's."""
+
+    def __enter__(self) -> RunReader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class MmapRunReader(RunReader):
+    """Copies out of windows of the spill file, one at a time, unmapped when passed."""
+
+    __slots__ = ("_mapped", "_mapped_at", "_window", "_window_bytes")
+
+    def __init__(self, run: SpilledRun, counters: SpillCounters, stats: IoStats, window_bytes: int) -> None:
+        super().__init__(run, counters, stats)
+        self._window_bytes = window_bytes
+        self._window: Window | None = None
+        self._mapped: Extent | None = None  # the extent that the window shows
+        self._mapped_at = 0  # the run's byte that the window starts with
+
+    def _read(self, at: int, extent: Extent, offset: int, view: memoryview) -> int:
+        window = self._window_at(at, extent, offset)
+        if window is None:
+            return super()._read(at, extent, offset, view)
+        n = min(len(view), window.stop - offset)
+        window.copy(offset, view[:n])
+        if offset + n == window.stop:
+            self.close()
+        return n
+
+    def _window_at(self, at: int, extent: Extent, offset: int) -> Window | None:
+        window = self._window
+        if window is not None and self._mapped is extent and window.start <= offset < window.stop:
+            return window
+        self.close()
+        try:
+            window = Window(extent.file.handle.fd, offset, min(extent.end, offset + self._window_bytes))
+        except (OSError, ValueError):  # not to be mapped, or shorter than it was: pread says which
+            return None
+        self._window, self._mapped, self._mapped_at = window, extent, at
+        return window
+
+    def _releasable(self) -> int:
+        # A hole under a mapping reads as zeros.
+        return self.position if self._window is None else self._mapped_at
+
+    def close(self) -> None:
+        if self._window is not None:
+            self._window.close()
+            self._window = None

@@ -1,0 +1,166 @@
+"""Spilled runs: written one after the other into the temporary directories, read back by many
+readers.
+
+Order of calls: start_run, write..., finish; then open_run any number of times. One run is written
+at a time; reading others meanwhile is what a merge does.
+"""
+
+from __future__ import annotations
+
+import errno
+import zlib
+
+from pysort.storage.iostats import IoStats
+from pysort.storage.runreader import MmapRunReader, RunReader
+from pysort.storage.spillfile import Extent, SpillCounters, SpilledRun, SpillFile, run_error
+from pysort.storage.window import WINDOW_BYTES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pysort.storage.hints import Strategy
+
+
+class RunWriter:
+    """Takes a run in pieces of any size; made by SpillSpace.start_run."""
+
+    __slots__ = ("_checksum", "_checksums", "_extents", "_file", "_index", "_space", "length")
+
+    def __init__(self, space: SpillSpace, file: SpillFile, index: int) -> None:
+        self._space = space
+        self._file = file
+        self._index = index
+        self._extents: list[Extent] = []
+        from array import array  # imports collections: 1 ms that only a spill has to pay
+
+        self._checksums = array("I")
+        self._checksum = 0  # of the block that is not full yet
+        self.length = 0
+
+    def write(self, view: memoryview) -> None:
+        """Raises SortError `write failed: DIRECTORY: run N, offset M: ...`; the run is lost."""
+        self._add_checksums(view)
+        while len(view):
+            n = self._append(view)
+            self.length += n
+            self._space.counters.wrote(n)
+            self._space.stats.count_write(n)
+            view = view[n:]
+
+    def _add_checksums(self, view: memoryview) -> None:
+        block_bytes = self._space.block_bytes
+        filled = self.length % block_bytes
+        while len(view):
+            piece = view[: block_bytes - filled]
+            self._checksum = zlib.crc32(piece, self._checksum)
+            filled += len(piece)
+            if filled == block_bytes:
+                self._checksums.append(self._checksum)
+                self._checksum = filled = 0
+            view = view[len(piece) :]
+
+    def _append(self, view: memoryview) -> int:
+        file = self._file
+        start = file.end
+        try:
+            n = file.append(view)
+        except OSError as error:
+            # A file that is full is followed by another, unless not even an empty one takes a byte.
+            if error.errno == errno.EFBIG and start:
+                self._file = self._space.add_file(file.directory)
+                return self._append(view)
+            raise run_error(b"write failed", file.directory, self._index, self.length, error) from error
+        if not self._extents or self._extents[-1].file is not file:
+            self._extents.append(Extent(file, start))
+        self._extents[-1].length += n
+        return n
+
+    def finish(self) -> SpilledRun:
+        space = self._space
+        if self.length % space.block_bytes:
+            self._checksums.append(self._checksum)
+        self._file.align()
+        space.counters.runs_n += 1
+        return SpilledRun(self._index, self._file.directory, self._extents, self._checksums, space.block_bytes)
+
+
+class SpillSpace:
+    """The temporary directories and all runs in them.
+
+    directories: take the runs in turn; each is touched only when its turn comes. block_bytes: unit
+    of reading and of checksums. strategy, kind: hints for reading the runs, and "pread" or "mmap".
+    window_bytes: the most that one mmap reader maps.
+    """
+
+    __slots__ = (
+        "_directories",
+        "_files",
+        "_kind",
+        "_strategy",
+        "_window_bytes",
+        "block_bytes",
+        "counters",
+        "stats",
+    )
+
+    def __init__(
+        self,
+        directories: Sequence[bytes],
+        block_bytes: int,
+        strategy: Strategy,
+        kind: str,
+        stats: IoStats,
+        *,
+        window_bytes: int = WINDOW_BYTES,
+    ) -> None:
+        self._directories = directories
+        self.block_bytes = block_bytes
+        self._strategy = strategy
+        self._kind = kind
+        self.stats = stats
+        self._window_bytes = window_bytes
+        self._files: list[SpillFile] = []
+        self.counters = SpillCounters()
+
+    def start_run(self) -> RunWriter:
+        """Raises SortError `cannot create temporary file in 'DIRECTORY': ...`."""
+        index = self.counters.runs_n
+        directory = self._directories[index % len(self._directories)]
+        for file in reversed(self._files):
+            if file.directory == directory:
+                return RunWriter(self, file, index)
+        return RunWriter(self, self.add_file(directory), index)
+
+    def add_file(self, directory: bytes) -> SpillFile:
+        file = SpillFile(directory)
+        self._files.append(file)
+        return file
+
+    def open_run(self, run: SpilledRun) -> RunReader:
+        """A reader from the start of the run. The hints reach each spill file once, before its
+        first read."""
+        for extent in run.extents:
+            extent.file.advise(self._strategy, self.stats)
+        if self._kind == "mmap":
+            return MmapRunReader(run, self.counters, self.stats, self._window_bytes)
+        return RunReader(run, self.counters, self.stats)
+
+    def close(self) -> None:
+        """Every run is gone, readers must not be used any more. The first error of close(2) is
+        raised after all files have been tried."""
+        files, self._files = self._files, []
+        failure: OSError | None = None
+        for file in files:
+            try:
+                file.close()
+            except OSError as error:
+                failure = failure or error
+        if failure is not None:
+            raise failure
+
+    def __enter__(self) -> SpillSpace:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,204 @@
+"""A spill file: temporary runs end to end in one file that has no name.
+
+The file is unlinked from the start, so nothing is left behind even after SIGKILL, and a thousand
+runs cost one descriptor. It only ever grows at its end; space is given back by punching holes where
+runs have been read.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+
+from pysort.errors import SortError, shell_name, shell_quote
+from pysort.storage import hints, syscalls
+from pysort.storage.handle import Handle
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from array import array
+
+    from pysort.storage.iostats import IoStats
+
+ALIGN_BYTES = 4096  # extents begin on it: what direct I/O and hole punching ask for
+WRITE_BEHIND_BYTES = 8 << 20
+# Windows whose write-out is under way before the oldest is awaited: some 64 MiB are dirty at most. Spilling 512 MiB with
+# 1, 4 or 8 windows, or without waiting, differs by less than the noise where the disk takes 1 GB/s.
+WRITE_BEHIND_WINDOWS = 8
+NAME_TRIES_N = 100
+NAME_LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+
+# What the write-out of earlier bytes may end with; anything else says that the call itself is not
+# to be had.
+WRITE_OUT_ERRORS = (errno.EIO, errno.ENOSPC, errno.EDQUOT)
+
+
+class SpillFile:
+    """One unlinked file in `directory`. `end` is where the next byte goes."""
+
+    __slots__ = ("_advised", "_limit", "_synced", "_syncs", "directory", "end", "handle")
+
+    def __init__(self, directory: bytes) -> None:
+        """Raises SortError `cannot create temporary file in 'DIRECTORY': ...`."""
+        self.directory = directory
+        self.handle = _open_unlinked(directory)
+        self.end = 0
+        # A write that begins at the limit brings SIGXFSZ, whose default action ends the process; one
+        # that reaches it is cut short.
+        self._limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+        self._synced = 0
+        self._syncs = True
+        self._advised = False
+
+    def align(self) -> None:
+        self.end += -self.end % ALIGN_BYTES
+
+    def append(self, view: memoryview) -> int:
+        """Write the front of view at the end, as much as one system call takes. Raises OSError;
+        EFBIG when the file may not grow."""
+        if self._limit != resource.RLIM_INFINITY and self.end >= self._limit:
+            raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+        n = os.pwrite(self.handle.fd, view, self.end)
+        self.end += n
+        self._write_behind()
+        return n
+
+    def _write_behind(self) -> None:
+        """Start the write-out of each full window and await an earlier one, so that a bounded number of bytes is dirty.
+        Raises OSError when write-out failed."""
+        wait = (
+            syscalls.SYNC_FILE_RANGE_WAIT_BEFORE | syscalls.SYNC_FILE_RANGE_WRITE | syscalls.SYNC_FILE_RANGE_WAIT_AFTER
+        )
+        while self._syncs and self.end - self._synced >= WRITE_BEHIND_BYTES:
+            self._sync(self._synced, syscalls.SYNC_FILE_RANGE_WRITE)
+            oldest = self._synced - WRITE_BEHIND_WINDOWS * WRITE_BEHIND_BYTES
+            if oldest >= 0:
+                self._sync(oldest, wait)
+            self._synced += WRITE_BEHIND_BYTES
+
+    def _sync(self, offset: int, flags: int) -> None:
+        error = syscalls.sync_file_range(self.handle.fd, offset, WRITE_BEHIND_BYTES, flags)
+        if error in WRITE_OUT_ERRORS:
+            raise OSError(error, os.strerror(error))
+        self._syncs = not error
+
+    def punch(self, start: int, stop: int) -> bool:
+        """Give bytes start..stop-1 back to the file system. False where it does not take them."""
+        if start >= stop:
+            return True
+        return syscalls.punch_hole(self.handle.fd, start, stop - start) == 0
+
+    def advise(self, strategy: hints.Strategy, stats: IoStats) -> None:
+        """Give the advice for reading, once: all readers of the file share its descriptor."""
+        if not self._advised:
+            self._advised = True
+            stats.count_hints(hints.apply(strategy, "open", self.handle.fd))
+
+    def close(self) -> None:
+        self.handle.close()
+
+
+def _open_unlinked(directory: bytes) -> Handle:
+    # Whatever keeps O_TMPFILE from working (not every file system has it), the other way tells the
+    # true reason. An empty directory (TMPDIR= in the environment) stands for the root, as in GNU.
+    if hasattr(os, "O_TMPFILE"):
+        try:
+            return Handle.open(directory or b"/", os.O_RDWR | os.O_TMPFILE | os.O_EXCL, 0o600)
+        except OSError:
+            pass
+    try:
+        return _create_and_unlink(directory)
+    except OSError as error:
+        reason = os.fsencode(os.strerror(error.errno or 0))
+        raise SortError(
+            b"cannot create temporary file in ",
+            shell_quote(directory),
+            b": ",
+            reason,
+            errno=error.errno,
+            filename=directory,
+        ) from error
+
+
+def _create_and_unlink(directory: bytes) -> Handle:
+    for _ in range(NAME_TRIES_N):
+        letters = bytes(NAME_LETTERS[byte % len(NAME_LETTERS)] for byte in os.urandom(6))
+        path = directory + b"/sort" + letters
+        try:
+            handle = Handle.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        except FileExistsError:
+            continue
+        os.unlink(path)
+        return handle
+    raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+
+
+class Extent:
+    """Bytes offset..offset+length-1 of a spill file."""
+
+    __slots__ = ("file", "length", "offset")
+
+    def __init__(self, file: SpillFile, offset: int) -> None:
+        self.file = file
+        self.offset = offset
+        self.length = 0
+
+    @property
+    def end(self) -> int:
+        return self.offset + self.length
+
+
+class SpilledRun:
+    """A run on disk: `length` bytes in extents, one after the other. More than one extent only
+    where a file could not grow. checksums: the crc32 of each block_bytes of the run, the last block
+    being what is left. index: 0 for the first run of the job."""
+
+    __slots__ = ("block_bytes", "checksums", "directory", "extents", "index", "length")
+
+    def __init__(
+        self,
+        index: int,
+        directory: bytes,
+        extents: list[Extent],
+        checksums: array[int],
+        block_bytes: int,
+    ) -> None:
+        self.index = index
+        self.directory = directory
+        self.extents = extents
+        self.checksums = checksums
+        self.block_bytes = block_bytes
+        self.length = sum(extent.length for extent in extents)
+
+
+class SpillCounters:
+    """runs_n, written_bytes: over the whole job. held_bytes: not given back yet; peak_bytes: its
+    highest value."""
+
+    __slots__ = ("held_bytes", "peak_bytes", "runs_n", "written_bytes")
+
+    def __init__(self) -> None:
+        self.runs_n = 0
+        self.written_bytes = 0
+        self.held_bytes = 0
+        self.peak_bytes = 0
+
+    def wrote(self, n: int) -> None:
+        self.written_bytes += n
+        self.held_bytes += n
+        self.peak_bytes = max(self.peak_bytes, self.held_bytes)
+
+    def gave_back(self, n: int) -> None:
+        self.held_bytes -= n
+
+
+def run_error(action: bytes, directory: bytes, index: int, offset: int, reason: bytes | OSError) -> SortError:
+    """`write failed: DIRECTORY: run 3, offset 8192: No space left on device`. The offset is the
+    run's."""
+    number = None
+    if isinstance(reason, OSError):
+        number = reason.errno
+        reason = os.fsencode(os.strerror(number or 0))
+    place = b": run %d, offset %d: " % (index, offset)
+    return SortError(action, b": ", shell_name(directory), place, reason, errno=number, filename=directory)

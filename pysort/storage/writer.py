@@ -1,0 +1,26 @@
+"""The output side: every byte written or an error."""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pysort.storage.iostats import IoStats
+
+
+class Writer:
+    """Writes to a descriptor that somebody else closes."""
+
+    __slots__ = ("_fd", "_stats")
+
+    def __init__(self, fd: int, stats: IoStats) -> None:
+        self._fd = fd
+        self._stats = stats
+
+    def write_all(self, view: memoryview) -> None:
+        """Raises OSError; part of view may be written by then."""
+        while len(view):
+            n = os.write(self._fd, view)
+            self._stats.count_write(n)
+            view = view[n:]

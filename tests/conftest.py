@@ -1,0 +1,20 @@
+"""Settings of the property tests. Choose with `--hypothesis-profile=NAME` or HYPOTHESIS_PROFILE.
+
+default: fresh examples on every run, few enough to run after each change.
+ci:       the same examples every time, so that a red build is the change's own doing.
+thorough: many more, for a night or before a release.
+"""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+# Examples start processes and write files: an honest one may be slow, and says nothing about the others.
+_COMMON = settings(deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow], max_examples=100)
+
+settings.register_profile("default", _COMMON)
+settings.register_profile("ci", _COMMON, derandomize=True)
+settings.register_profile("thorough", _COMMON, max_examples=2000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))

@@ -1,0 +1,292 @@
+"""Drives a kernel through whole jobs, over buffers laid out as csrc/kernel.h says."""
+
+from __future__ import annotations
+
+import struct
+import sys
+from collections.abc import Iterator, Sequence
+from types import ModuleType
+from typing import NamedTuple
+
+from hypothesis import strategies as st
+from kernel_model import Key, Order
+
+REVERSE, STABLE, UNIQUE = 1, 2, 4
+TEXT, NUMERIC = 0, 1
+SEGMENT_REVERSE, START_BLANKS, END_BLANKS, TO_LINE_END, BARE = 1, 2, 4, 8, 16
+NO_TABLE, NO_BYTE = 0xFFFFFFFF, 256
+RECORD = struct.Struct("=QII")
+HEADER = struct.Struct("=II")
+CURSOR = struct.Struct("=5Q")
+BLANK = bytes(byte in b" \t\n" for byte in range(256))
+
+
+def pack_program(
+    flags: int = 0,
+    segments: Sequence[bytes] = (),
+    tables: Sequence[bytes] = (),
+    separator: int = ord("\n"),
+) -> bytes:
+    head = struct.pack("=4I256s", flags, len(segments), len(tables), separator, BLANK)
+    return head + b"".join(segments) + b"".join(tables)
+
+
+def pack_segment(
+    kind: int = TEXT,
+    flags: int = TO_LINE_END,
+    *,
+    field_separator: int = NO_BYTE,
+    table: int = NO_TABLE,
+    point: int = ord("."),
+    grouping: int = NO_BYTE,
+    counts: tuple[int, int, int, int] = (0, 0, 0, 0),
+) -> bytes:
+    return struct.pack("=6I4Q", kind, flags, field_separator, table, point, grouping, *counts)
+
+
+def pack_table(letters: str) -> bytes:
+    every = range(256)
+    keep = [True] * 256
+    if "d" in letters:
+        keep = [bytes([byte]).isalnum() or byte in b" \t\n" for byte in every]
+    elif "i" in letters:
+        keep = [chr(byte).isascii() and chr(byte).isprintable() for byte in every]
+    mapped = bytes(every).upper() if "f" in letters else bytes(every)
+    return bytes(keep) + mapped
+
+
+def program_of(order: Order, *, bare: bool = True) -> bytes:
+    """The key program of an order; `bare` leaves the last text as it is where that is allowed."""
+    flags = REVERSE * order.reverse | STABLE * order.stable | UNIQUE * order.unique
+    segments: list[bytes] = []
+    tables: list[bytes] = []
+    for index, key in enumerate(order.keys, 1):
+        kind = NUMERIC if "n" in key.letters else TEXT
+        segment_flags = (
+            SEGMENT_REVERSE * key.reverse
+            | START_BLANKS * key.start_blanks
+            | END_BLANKS * key.end_blanks
+            | TO_LINE_END * (key.end_field is None)
+            | BARE * (bare and kind == TEXT and index == len(order.keys) and not key.reverse)
+        )
+        table = NO_TABLE
+        if set(key.letters) & set("dfi"):
+            table = len(tables)
+            tables.append(pack_table(key.letters))
+        segments.append(
+            pack_segment(
+                kind,
+                segment_flags,
+                field_separator=order.field_separator[0] if order.field_separator else NO_BYTE,
+                table=table,
+                grouping=order.grouping[0] if order.grouping else NO_BYTE,
+                counts=(
+                    key.start_field - 1,
+                    key.start_char - 1,
+                    (key.end_field or 1) - 1,
+                    key.end_char,
+                ),
+            )
+        )
+    return pack_program(flags, segments, tables, order.separator[0])
+
+
+def prefix_of(key: bytes) -> int:
+    return int.from_bytes(key[:8].ljust(8, b"\0"), "big")
+
+
+def keys_bytes(segment_n: int, lines: Sequence[bytes]) -> int:
+    """Room that the encoded keys of these lines surely fit in."""
+    return sum(8 + segment_n * (2 * len(line) + 24) for line in lines)
+
+
+class Batch:
+    """Lines in an arena of their own, as run generation keeps them."""
+
+    def __init__(
+        self,
+        kernel: ModuleType,
+        order: Order,
+        lines: Sequence[bytes],
+        *,
+        bare: bool = True,
+        program: bytes | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.order = order
+        self.program = program or program_of(order, bare=bare)
+        self.segment_n = int.from_bytes(self.program[4:8], sys.byteorder)
+        text = b"".join(line + order.separator for line in lines)
+        self.text_bytes = self.keys_end = len(text)
+        room = len(text) + keys_bytes(self.segment_n, lines) + 2 * RECORD.size * len(lines)
+        self.top = room + -room % RECORD.size
+        self.arena = bytearray(self.top)
+        self.arena[: len(text)] = text
+        self.n = len(lines)
+        scanned = kernel.scan(self.program, self.arena, 0, len(text), self.top, 0, self.n)
+        assert scanned == (self.n, len(text))
+
+    def encode(self) -> None:
+        done, self.keys_end = self.kernel.encode(
+            self.program,
+            self.arena,
+            self.top,
+            0,
+            self.n,
+            self.text_bytes,
+            self.top - 2 * RECORD.size * self.n,
+        )
+        assert done == self.n
+
+    def record(self, index: int) -> tuple[int, int, int]:
+        """Prefix, offset and length of record `index`, counted from the top."""
+        return RECORD.unpack_from(self.arena, self.top - RECORD.size * (index + 1))
+
+    def addressed(self, index: int) -> bytes:
+        _, offset, length = self.record(index)
+        return bytes(self.arena[offset : offset + length])
+
+    def encoded_keys(self) -> list[bytes]:
+        self.encode()
+        return [self.addressed(index) for index in range(self.n)]
+
+    def sort(self) -> list[tuple[int, int]]:
+        """Offset and length of the lines in their order."""
+        if self.segment_n:
+            self.encode()
+        kept = self.kernel.sort(self.program, self.arena, self.top, self.n)
+        self.records_at = self.top - RECORD.size * self.n
+        self.n = kept
+        return [RECORD.unpack_from(self.arena, self.records_at + RECORD.size * index)[1:] for index in range(kept)]
+
+    def line(self, span: tuple[int, int]) -> bytes:
+        return bytes(self.arena[span[0] : sum(span)])
+
+
+def sort_lines(kernel: ModuleType, order: Order, lines: Sequence[bytes]) -> list[bytes]:
+    batch = Batch(kernel, order, lines)
+    return [batch.line(span) for span in batch.sort()]
+
+
+class Step(NamedTuple):
+    """One return of merge()."""
+
+    status: int
+    written: bytes
+    next: tuple[int, ...]
+
+
+class Merge:
+    """Runs under merge, their windows refilled with `refills` lines, time after time."""
+
+    def __init__(
+        self,
+        kernel: ModuleType,
+        order: Order,
+        runs: Sequence[Sequence[bytes]],
+        refills: Sequence[int],
+    ) -> None:
+        self.kernel = kernel
+        self.order = order
+        self.program = program_of(order)
+        self.runs = runs
+        self.read_n = [0] * len(runs)
+        self.refills = [refills[i % len(refills)] for i in range(sum(map(len, runs)) + len(runs))]
+        longest = max((len(line) for run in runs for line in run), default=0)
+        lines_n = max(self.refills) + 1
+        one_key = keys_bytes(len(order.keys), [b"x" * longest])
+        window = lines_n * (longest + 1 + one_key + RECORD.size)
+        self.window_bytes = window + -window % RECORD.size
+        self.arena = bytearray(self.window_bytes * len(runs))
+        self.cursors = bytearray(CURSOR.size * len(runs))
+        self.state = bytearray(kernel.merge_state_bytes(len(runs)))
+
+    def refill(self, index: int) -> None:
+        """Put the run's next lines into its window, after the line read last under -u."""
+        run, at = self.runs[index], self.read_n[index]
+        end = min(at + self.refills.pop(), len(run))
+        kept = 1 if self.order.unique and at > 0 else 0
+        lines = run[at - kept : end]
+        text = b"".join(line + self.order.separator for line in lines)
+        base = self.window_bytes * index
+        with memoryview(self.arena) as whole:
+            window = whole[base : base + self.window_bytes]
+            window[: len(text)] = text
+            top, n = self.window_bytes, len(lines)
+            assert self.kernel.scan(self.program, window, 0, len(text), top, 0, n) == (n, len(text))
+            if self.order.keys:
+                limit = top - RECORD.size * n
+                done, _ = self.kernel.encode(self.program, window, top, 0, n, len(text), limit)
+                assert done == n
+            window.release()
+        self.read_n[index] = end
+        last = int(end == len(run))
+        CURSOR.pack_into(self.cursors, CURSOR.size * index, base, top, n, kept, last)
+
+    def cursor(self, index: int) -> tuple[int, int, int, int, int]:
+        return CURSOR.unpack_from(self.cursors, CURSOR.size * index)
+
+    def step(self, out_bytes: int) -> Step:
+        out = bytearray(out_bytes)
+        status, used = self.kernel.merge(self.program, self.arena, self.cursors, len(self.runs), self.state, out)
+        assert not any(out[used:])
+        positions = tuple(self.cursor(index)[3] for index in range(len(self.runs)))
+        return Step(status, bytes(out[:used]), positions)
+
+    def steps(self, out_sizes: Sequence[int]) -> Iterator[Step]:
+        """Fill the windows and merge to the end, with outputs of these sizes in turn."""
+        for index in range(len(self.runs)):
+            self.refill(index)
+        turn = 0
+        while True:
+            step = self.step(out_sizes[turn % len(out_sizes)])
+            turn += 1
+            yield step
+            if step.status == self.kernel.MERGE_DONE:
+                return
+            if step.status != self.kernel.MERGE_FULL:
+                _, _, n, position, last = self.cursor(step.status)
+                assert (position, last) == (n, 0)
+                self.refill(step.status)
+
+
+ALPHABET = b"abAB019 \t,.-_\x00\x01\x02\xfe\xff"
+
+
+def texts(alphabet: bytes = ALPHABET, max_size: int = 30) -> st.SearchStrategy[bytes]:
+    return st.lists(st.sampled_from(alphabet), max_size=max_size).map(bytes)
+
+
+NUMBERS = st.from_regex(rb"[ \t]{0,2}-?[0-9,]{0,25}(\.[0-9]{0,12})?[a-z0.,-]?", fullmatch=True)
+
+
+def line_lists(max_size: int = 40, separator: bytes = b"\n") -> st.SearchStrategy[list[bytes]]:
+    text = texts() | texts(b"a", 24) | texts(b"\x00\x01", 24) | texts(b"a 1,", 24) | NUMBERS
+    other = b"\0" if separator == b"\n" else b"\n"
+    return st.lists(text.map(lambda line: line.replace(separator, other)), max_size=max_size)
+
+
+@st.composite
+def key_definitions(draw: st.DrawFn, letters: Sequence[str] = ("", "f", "d", "i", "df", "n")) -> Key:
+    end_field = draw(st.none() | st.integers(1, 4))
+    return Key(
+        start_field=draw(st.integers(1, 4)),
+        start_char=draw(st.integers(1, 5)),
+        start_blanks=draw(st.booleans()),
+        end_field=end_field,
+        end_char=0 if end_field is None else draw(st.integers(0, 5)),
+        end_blanks=end_field is not None and draw(st.booleans()),
+        letters=draw(st.sampled_from(letters)),
+        reverse=draw(st.booleans()),
+    )
+
+
+@st.composite
+def orders(draw: st.DrawFn, min_keys: int = 0, max_keys: int = 3) -> Order:
+    return Order(
+        keys=tuple(draw(st.lists(key_definitions(), min_size=min_keys, max_size=max_keys))),
+        reverse=draw(st.booleans()),
+        stable=draw(st.booleans()),
+        unique=draw(st.booleans()),
+        field_separator=draw(st.sampled_from([None, None, b",", b" ", b"a", b"\0"])),
+    )

@@ -1,0 +1,236 @@
+"""What a kernel refuses: damaged programs, arguments that reach outside their buffers."""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Callable
+from types import ModuleType
+
+import pytest
+from kernel_support import (
+    BARE,
+    CURSOR,
+    NO_BYTE,
+    NUMERIC,
+    SEGMENT_REVERSE,
+    TEXT,
+    TO_LINE_END,
+    UNIQUE,
+    pack_program,
+    pack_segment,
+    pack_table,
+)
+
+SIZE = 1024
+PLAIN = pack_program()
+KEYED = pack_program(segments=[pack_segment()])
+TABLE = pack_table("f")
+BIG = 1 << 62
+
+BROKEN_PROGRAMS = {
+    "empty": b"",
+    "cut header": PLAIN[:-1],
+    "trailing byte": PLAIN + b"\0",
+    "trailing word": PLAIN + bytes(8),
+    "cut segment": KEYED[:-8],
+    "one segment too many": KEYED + pack_segment(),
+    "missing table": pack_program(tables=[TABLE])[:-512],
+    "cut table": pack_program(segments=[pack_segment()], tables=[TABLE])[:-8],
+    "one table too many": KEYED + TABLE,
+    "separator": pack_program(separator=256),
+    "kind": pack_program(segments=[pack_segment(kind=2)]),
+    "table index": pack_program(segments=[pack_segment(table=0)]),
+    "table index after the last": pack_program(segments=[pack_segment(table=1)], tables=[TABLE]),
+    "field separator": pack_program(segments=[pack_segment(field_separator=NO_BYTE + 1)]),
+    "point": pack_program(segments=[pack_segment(NUMERIC, point=NO_BYTE + 1)]),
+    "grouping": pack_program(segments=[pack_segment(NUMERIC, grouping=NO_BYTE + 1)]),
+    "bare before the last": pack_program(segments=[pack_segment(TEXT, TO_LINE_END | BARE), pack_segment()]),
+    "bare number": pack_program(segments=[pack_segment(NUMERIC, TO_LINE_END | BARE)]),
+    "bare and reversed": pack_program(segments=[pack_segment(TEXT, TO_LINE_END | BARE | SEGMENT_REVERSE)]),
+}
+
+GOOD_PROGRAMS = [
+    PLAIN,
+    KEYED,
+    pack_program(tables=[TABLE]),
+    pack_program(segments=[pack_segment(table=1), pack_segment(NUMERIC)], tables=[TABLE, TABLE]),
+    pack_program(segments=[pack_segment(), pack_segment(TEXT, TO_LINE_END | BARE)]),
+]
+
+
+def cursors(*fields: tuple[int, int, int, int, int]) -> bytearray:
+    return bytearray(b"".join(CURSOR.pack(*cursor) for cursor in fields))
+
+
+def merge(
+    kernel: ModuleType,
+    *fields: tuple[int, int, int, int, int],
+    program: bytes = PLAIN,
+    state: bytearray | None = None,
+    cursor_n: int | None = None,
+) -> tuple[int, int]:
+    if state is None:
+        state = bytearray(kernel.merge_state_bytes(len(fields)))
+    count = len(fields) if cursor_n is None else cursor_n
+    result: tuple[int, int] = kernel.merge(program, bytearray(SIZE), cursors(*fields), count, state, bytearray(99))
+    return result
+
+
+@pytest.mark.parametrize("program", BROKEN_PROGRAMS.values(), ids=BROKEN_PROGRAMS.keys())
+def test_a_damaged_program_is_refused_by_every_function(kernel: ModuleType, program: bytes) -> None:
+    arena = bytearray(SIZE)
+    calls: list[Callable[[], object]] = [
+        lambda: kernel.scan(program, arena, 0, 0, SIZE, 0, 0),
+        lambda: kernel.encode(program, arena, SIZE, 0, 0, 0, 0),
+        lambda: kernel.sort(program, arena, SIZE, 0),
+        lambda: kernel.gather(program, arena, 0, 0, 0, 0, bytearray(9)),
+        lambda: merge(kernel, (0, SIZE, 0, 0, 1), program=program),
+    ]
+    for call in calls:
+        with pytest.raises(ValueError):
+            call()
+
+
+@pytest.mark.parametrize("program", GOOD_PROGRAMS)
+def test_a_whole_program_is_accepted(kernel: ModuleType, program: bytes) -> None:
+    assert kernel.sort(program, bytearray(SIZE), SIZE, 0) == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (-1, 0, SIZE, 0, 1),
+        (5, 4, SIZE, 0, 1),
+        (0, SIZE + 1, SIZE, 0, 1),
+        (0, BIG, SIZE, 0, 1),
+        (0, 9, SIZE - 8, 0, 1),
+        (0, 9, SIZE + 16, 0, 1),
+        (0, 9, -16, 0, 0),
+        (0, 9, 32, 0, 3),
+        (0, 9, SIZE, 2, 1),
+        (0, 9, SIZE, -1, 1),
+        (0, 9, SIZE, 0, -1),
+        (0, 9, SIZE, 0, BIG),
+    ],
+)
+def test_scan_stays_in_the_arena(kernel: ModuleType, arguments: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError):
+        kernel.scan(PLAIN, bytearray(SIZE), *arguments)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (SIZE, 0, SIZE // 16 + 1, 0, 9),
+        (SIZE, 2, 1, 0, 9),
+        (SIZE, -1, 1, 0, 9),
+        (SIZE, 0, BIG, 0, 9),
+        (SIZE, 0, 1, -1, 9),
+        (SIZE, 0, 1, 0, SIZE + 1),
+        (SIZE - 8, 0, 1, 0, 9),
+        (SIZE + 16, 0, 1, 0, 9),
+    ],
+)
+def test_encode_stays_in_the_arena(kernel: ModuleType, arguments: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError):
+        kernel.encode(KEYED, bytearray(SIZE), *arguments)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (SIZE, SIZE // 32 + 1),
+        (SIZE, -1),
+        (SIZE, BIG),
+        (SIZE + 16, 1),
+        (SIZE - 8, 1),
+        (-16, 0),
+    ],
+)
+def test_sort_stays_in_the_arena(kernel: ModuleType, arguments: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError):
+        kernel.sort(PLAIN, bytearray(SIZE), *arguments)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (-16, 1, 0, 0),
+        (8, 1, 0, 0),
+        (0, SIZE // 16 + 1, 0, 0),
+        (SIZE, 1, 0, 0),
+        (SIZE + 16, 0, 0, 0),
+        (0, -1, 0, 0),
+        (0, BIG, 0, 0),
+        (0, 1, 2, 0),
+        (0, 1, -1, 0),
+        (0, 1, 0, -1),
+        (0, 1, 0, 1),
+        (0, 1, 1, 1),
+    ],
+)
+def test_gather_stays_in_the_arena(kernel: ModuleType, arguments: tuple[int, ...]) -> None:
+    """The records are all zeros: empty lines, of which nothing can be skipped."""
+    with pytest.raises(ValueError):
+        kernel.gather(PLAIN, bytearray(SIZE), *arguments, bytearray(9))
+
+
+@pytest.mark.parametrize(
+    "cursor",
+    [
+        (0, SIZE + 16, 0, 0, 1),
+        (SIZE, 16, 0, 0, 1),
+        (SIZE + 16, 0, 0, 0, 1),
+        (4, 16, 1, 0, 1),
+        (0, SIZE, SIZE // 16 + 1, 0, 1),
+        (0, SIZE, 1, 2, 1),
+        (1 << 63, 1 << 63, 0, 0, 1),
+    ],
+)
+def test_merge_stays_in_the_arena(kernel: ModuleType, cursor: tuple[int, int, int, int, int]) -> None:
+    with pytest.raises(ValueError):
+        merge(kernel, (0, SIZE, 0, 0, 1), cursor)
+
+
+def test_merge_wants_as_many_cursors_as_it_is_told(kernel: ModuleType) -> None:
+    for cursor_n in (-1, 0, 2, BIG):
+        with pytest.raises(ValueError):
+            merge(kernel, (0, SIZE, 0, 0, 1), cursor_n=cursor_n)
+
+
+def test_merge_wants_the_state_of_so_many_cursors(kernel: ModuleType) -> None:
+    for size in (0, 16, kernel.merge_state_bytes(1) - 8, kernel.merge_state_bytes(2)):
+        with pytest.raises(ValueError):
+            merge(kernel, (0, SIZE, 0, 0, 1), state=bytearray(size))
+
+
+def test_merge_wants_the_line_read_last_under_unique(kernel: ModuleType) -> None:
+    order = pack_program(UNIQUE)
+    arena, out = bytearray(b"a\n".ljust(SIZE)), bytearray(9)
+    kernel.scan(order, arena, 0, 2, SIZE, 0, 1)
+    state = bytearray(kernel.merge_state_bytes(1))
+    assert kernel.merge(order, arena, cursors((0, SIZE, 1, 0, 0)), 1, state, out) == (0, 2)
+    with pytest.raises(ValueError):
+        kernel.merge(order, arena, cursors((0, SIZE, 1, 0, 1)), 1, state, out)
+
+
+def test_buffers_that_cannot_be_written_are_refused(kernel: ModuleType) -> None:
+    batch = bytes(b"a\n".ljust(SIZE))
+    with pytest.raises((TypeError, BufferError)):
+        kernel.scan(PLAIN, batch, 0, 2, SIZE, 0, 1)
+
+
+def test_an_arena_is_shorter_than_four_gib(kernel: ModuleType) -> None:
+    try:
+        huge = mmap.mmap(-1, 1 << 32, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    except OSError as error:
+        pytest.skip(f"4 GiB of addresses are not to be had: {error}")
+    with huge:
+        calls: list[Callable[[], object]] = [
+            lambda: kernel.scan(PLAIN, huge, 0, 0, 16, 0, 0),
+            lambda: kernel.encode(KEYED, huge, 16, 0, 0, 0, 0),
+            lambda: kernel.sort(PLAIN, huge, 16, 0),
+        ]
+        for call in calls:
+            with pytest.raises(ValueError):
+                call()

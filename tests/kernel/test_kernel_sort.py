@@ -1,0 +1,173 @@
+"""Sorting records."""
+
+from __future__ import annotations
+
+import functools
+import random
+from collections import Counter
+from itertools import accumulate
+from types import ModuleType
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from kernel_model import Key, Order, comparison, sorted_lines
+from kernel_support import Batch, line_lists, orders, sort_lines
+
+PLAIN = [Order(reverse=reverse, unique=unique) for reverse in (False, True) for unique in (False, True)]
+FIRST_FIELD = (Key(end_field=1),)
+KEYED = [
+    Order(keys=FIRST_FIELD, stable=True),
+    Order(keys=FIRST_FIELD),
+    Order(keys=FIRST_FIELD, reverse=True),
+    Order(keys=FIRST_FIELD, unique=True),
+    Order(keys=(Key(end_field=1, reverse=True),)),
+    Order(keys=(Key(end_field=1, reverse=True),), reverse=True, stable=True),
+    Order(keys=(Key(2, letters="n"), Key(end_field=1, letters="f"))),
+]
+
+
+def check(kernel: ModuleType, order: Order, lines: list[bytes]) -> None:
+    """The right lines in the right order, and the very ones: equal lines in input order."""
+    compare = functools.cmp_to_key(comparison(order))
+    expected: list[tuple[int, int]] = []
+    previous = None
+    starts = accumulate((len(line) + 1 for line in lines), initial=0)
+    for line, start in sorted(zip(lines, starts, strict=False), key=lambda item: compare(item[0])):
+        if not (order.unique and previous is not None and compare(previous) == compare(line)):
+            expected.append((start, len(line)))
+            previous = line
+    batch = Batch(kernel, order, lines)
+    text = bytes(batch.arena[: batch.text_bytes])
+    assert batch.sort() == expected
+    assert batch.arena[: batch.text_bytes] == text
+
+
+@given(order=orders(), lines=line_lists(80))
+def test_sorting_agrees_with_the_model(kernel: ModuleType, order: Order, lines: list[bytes]) -> None:
+    check(kernel, order, lines)
+
+
+@given(order=st.sampled_from(PLAIN), lines=line_lists(200))
+def test_plain_order_is_that_of_bytes(kernel: ModuleType, order: Order, lines: list[bytes]) -> None:
+    expected = sorted(set(lines) if order.unique else lines, reverse=order.reverse)
+    assert sort_lines(kernel, order, lines) == expected
+
+
+@pytest.mark.parametrize("order", PLAIN + KEYED)
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 31, 32, 33, 34, 64, 65, 255, 256, 257, 1000])
+def test_any_number_of_lines(kernel: ModuleType, order: Order, n: int) -> None:
+    rng = random.Random(n)
+    lines = [b"%d %d" % (rng.randrange(max(1, n // 3)), rng.randrange(10)) for _ in range(n)]
+    check(kernel, order, lines)
+
+
+@pytest.mark.parametrize("order", PLAIN + KEYED)
+@pytest.mark.parametrize("group", [1, 2, 32, 33, 300])
+def test_groups_of_equal_keys(kernel: ModuleType, order: Order, group: int) -> None:
+    lines = [b"key%d %d" % (i % 3, -i) for i in range(3 * group)]
+    random.Random(group).shuffle(lines)
+    check(kernel, order, lines)
+
+
+@pytest.mark.parametrize("order", [KEYED[0], KEYED[1], KEYED[3]])
+def test_large_groups_of_equal_keys(kernel: ModuleType, order: Order) -> None:
+    lines = [b"key%d %d" % (i % 3, -i) for i in range(6000)]
+    random.Random(1).shuffle(lines)
+    check(kernel, order, lines)
+
+
+@pytest.mark.parametrize("order", PLAIN)
+@pytest.mark.parametrize("prefix_length", range(25))
+def test_nuls_after_equal_prefixes_of_every_length(kernel: ModuleType, order: Order, prefix_length: int) -> None:
+    prefix = b"p" * prefix_length
+    tails = [b"\0" * i for i in range(20)] + [b"\0" * i + b"\1" for i in range(10)] + [b"\xff"]
+    lines = [prefix + tail for tail in tails] * 2
+    random.Random(prefix_length).shuffle(lines)
+    check(kernel, order, lines)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("prefix_length", range(25))
+def test_keys_that_end_inside_equal_prefixes(kernel: ModuleType, reverse: bool, prefix_length: int) -> None:
+    prefix = b"p" * prefix_length
+    lines = [prefix + b"\0" * i + b" " + bytes([90 - i]) for i in range(20)] * 3
+    random.Random(prefix_length).shuffle(lines)
+    for key in (Key(end_field=1), Key(end_field=1, reverse=True)):
+        check(kernel, Order(keys=(key,), reverse=reverse), lines)
+
+
+@pytest.mark.parametrize("order", PLAIN + KEYED)
+@pytest.mark.parametrize("prefix_length", [7, 8, 9, 15, 16, 17, 63, 64, 65, 1000])
+def test_long_common_prefixes(kernel: ModuleType, order: Order, prefix_length: int) -> None:
+    rng = random.Random(prefix_length)
+    lines = [b"c" * prefix_length + b"%d" % rng.randrange(150) for _ in range(300)]
+    lines += [b"c" * rng.randrange(prefix_length + 1) for _ in range(20)]
+    lines.append(b"")
+    rng.shuffle(lines)
+    check(kernel, order, lines)
+
+
+@pytest.mark.parametrize("order", PLAIN)
+@pytest.mark.parametrize("byte", [b"\0", b"a", b"\xff"])
+def test_lines_of_all_lengths(kernel: ModuleType, order: Order, byte: bytes) -> None:
+    lines = [byte * length for length in range(120)] * 2
+    random.Random(byte[0]).shuffle(lines)
+    check(kernel, order, lines)
+
+
+@pytest.mark.parametrize("order", PLAIN + KEYED)
+@pytest.mark.parametrize("lines_kind", ["ascending", "descending", "one value", "empty"])
+def test_lines_that_are_in_some_order_already(kernel: ModuleType, order: Order, lines_kind: str) -> None:
+    lines = {
+        "ascending": [b"%06d x" % i for i in range(700)],
+        "descending": [b"%06d x" % -i for i in range(700)],
+        "one value": [b"the same line"] * 700,
+        "empty": [b""] * 700,
+    }[lines_kind]
+    check(kernel, order, lines)
+
+
+def test_recursion_is_bounded_for_a_staircase_of_prefixes(kernel: ModuleType) -> None:
+    """Every line begins the next one: nothing makes a radix sort go deeper."""
+    lines = [b"ab" * i for i in range(1500)]
+    random.Random(1).shuffle(lines)
+    check(kernel, Order(), lines)
+
+
+def test_random_bytes_keep_their_multiset(kernel: ModuleType) -> None:
+    rng = random.Random(7)
+    lines = [rng.randbytes(rng.choice([0, 1, 2, 7, 8, 9, 30])).replace(b"\n", b"") for _ in range(20000)]
+    result = sort_lines(kernel, Order(), lines)
+    assert result == sorted(lines)
+    assert Counter(result) == Counter(lines)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_unique_keeps_the_first_of_equal_keys(kernel: ModuleType, reverse: bool) -> None:
+    lines = [b"a 2", b"A 1", b"b 9", b"a 0", b"B 3"]
+    order = Order(keys=(Key(end_field=1, letters="f"),), unique=True, reverse=reverse)
+    assert sort_lines(kernel, order, lines) == [b"a 2", b"b 9"]
+
+
+def test_the_last_resort_is_reversed_by_the_global_flag_alone(kernel: ModuleType) -> None:
+    lines = [b"x 1", b"y 1", b"z 2"]
+    upward = Order(keys=(Key(2, reverse=True),))
+    assert sort_lines(kernel, upward, lines) == [b"z 2", b"x 1", b"y 1"]
+    assert sort_lines(kernel, Order(keys=(Key(2, letters="n"),), reverse=True), lines) == [
+        b"y 1",
+        b"x 1",
+        b"z 2",
+    ]
+
+
+def test_other_records_and_free_bytes_are_left_alone(kernel: ModuleType) -> None:
+    """Only the n records and as many scratch records below them may change."""
+    lines = [b"%d" % (i * 7 % 100) for i in range(100)]
+    batch = Batch(kernel, Order(), lines)
+    n = 60
+    low = batch.top - 2 * 16 * n
+    before = bytes(batch.arena[:low])
+    assert kernel.sort(batch.program, batch.arena, batch.top, n) == n
+    assert batch.arena[:low] == before
+    assert sorted_lines(Order(), lines[:n]) == [batch.line(batch.record(n - 1 - i)[1:]) for i in range(n)]

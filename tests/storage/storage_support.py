@@ -1,0 +1,38 @@
+"""What the storage tests share."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from pysort.errors import Quoted, SortError
+
+
+def message(error: SortError) -> str:
+    """The text that a user in the C locale would see for plain names."""
+    shown = []
+    for part in error.parts:
+        if not isinstance(part, Quoted):
+            shown.append(part)
+        elif part.style == "shell":
+            shown.append(part.text)
+        else:
+            shown.append(b"'%s'" % part.text)
+    return b"".join(shown).decode()
+
+
+def read_all(reader, size: int = 1 << 16) -> bytes:
+    """Everything that is left in a reader, through views of `size` bytes."""
+    view = memoryview(bytearray(size))
+    pieces = []
+    while n := reader.readinto(view):
+        pieces.append(bytes(view[:n]))
+    return b"".join(pieces)
+
+
+def run_python(script: str, *arguments: object, **options) -> subprocess.CompletedProcess[bytes]:
+    """Run a script in a process of its own; it must end with status 0."""
+    command = [sys.executable, "-c", script, *map(str, arguments)]
+    result = subprocess.run(command, capture_output=True, timeout=60, check=False, **options)
+    assert result.returncode == 0, result.stderr.decode()
+    return result

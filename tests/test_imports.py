@@ -1,0 +1,110 @@
+"""Who may import whom, and what may be loaded before the first byte is sorted."""
+
+from __future__ import annotations
+
+import ast
+import graphlib
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent / "pysort"
+
+# Lowest first. A module imports from lower lines only; a package counts as one name, and its own modules may import
+# each other.
+LAYERS = [
+    ["__init__"],
+    ["errors", "stats"],
+    ["units"],
+    ["option_table"],
+    ["arguments"],
+    ["options", "environ", "progress"],
+    ["_kernel_py_encode"],
+    ["_kernel_py", "_kernel"],
+    ["kernel", "storage", "keys"],
+    ["plan", "manpage"],
+    ["arena"],
+    ["runs", "merge", "check", "output", "diagnostics"],
+    ["sorter"],
+    ["api"],
+    ["cli"],
+    ["__main__"],
+]
+LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
+
+# Each of these costs milliseconds, on every start.
+SLOW_TO_LOAD = {
+    *("argparse", "asyncio", "collections", "concurrent.futures", "contextlib", "ctypes", "dataclasses", "decimal"),
+    *("enum", "functools", "gettext", "hashlib", "inspect", "json", "locale", "logging", "multiprocessing", "pathlib"),
+    *("random", "re", "selectors", "shutil", "socket", "string", "subprocess", "tempfile", "threading", "tqdm"),
+    "typing",
+}
+
+
+def module_names() -> dict[str, Path]:
+    """Dotted names below the package, "storage.spill" and the like."""
+    found = {}
+    for path in PACKAGE.rglob("*.py"):
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" and parts[1:] else parts)] = path
+    return found
+
+
+MODULES = module_names()
+
+
+def imports(name: str) -> Iterator[str]:
+    """The modules of the package that the module imports, anywhere in its text, for types only or not."""
+    for node in ast.walk(ast.parse(MODULES[name].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (known(alias.name) for alias in node.names if is_ours(alias.name))
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{name}: relative import"
+            if is_ours(node.module or ""):
+                yield from (known(f"{node.module}.{alias.name}") for alias in node.names)
+
+
+def is_ours(dotted: str) -> bool:
+    return top(dotted) == "pysort"
+
+
+def known(dotted: str) -> str:
+    """The module that `from PACKAGE import NAME` loads: PACKAGE.NAME if that is one, else PACKAGE."""
+    name = dotted.partition(".")[2]
+    while name and name not in MODULES and name not in LEVEL:
+        name = name.rpartition(".")[0]
+    return name or "__init__"
+
+
+def top(name: str) -> str:
+    return name.partition(".")[0]
+
+
+@pytest.mark.parametrize("name", sorted(MODULES))
+def test_imports_go_down_only(name: str) -> None:
+    assert top(name) in LEVEL, "a new module needs a place in LAYERS"
+    wrong = [other for other in imports(name) if top(other) != top(name) and LEVEL[top(other)] >= LEVEL[top(name)]]
+    assert wrong == []
+
+
+def test_no_circles() -> None:
+    graph = {name: set(imports(name)) - {name} for name in MODULES}
+    list(graphlib.TopologicalSorter(graph).static_order())  # raises CycleError
+
+
+def loaded_by(code: str) -> set[str]:
+    """What is in sys.modules after the code, in an interpreter without site-packages and their start-up files."""
+    script = f"import sys; sys.path.insert(0, {str(PACKAGE.parent)!r}); {code}; print(*sys.modules)"
+    output = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", script], capture_output=True, text=True, check=True
+    ).stdout
+    return set(output.split())
+
+
+def test_start_up_loads_nothing_slow() -> None:
+    loaded = loaded_by("import pysort.cli") - loaded_by("pass")
+    assert "pysort.cli" in loaded
+    assert loaded & SLOW_TO_LOAD == set()
