@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
-from bench import peers, startup
+from bench import peers, readme, startup
 from bench.contenders import BenchError
 
 
@@ -33,14 +33,18 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     against = commands.add_parser("peers", help="time pysort against GNU sort")
     start = commands.add_parser("startup", help="time the start of an installed pysort")
+    commands.add_parser("readme", help="rewrite the tables in README.md from bench/results")
     for command in (against, start):
         command.add_argument("--rounds", type=_count, metavar="N", help="rounds of every contender")
         command.add_argument("--dir", type=Path, help="where to work (default: the system's)")
+    against.add_argument("--orderings", action="store_true", help="the cases of the orderings, not the others")
     against.add_argument("--case", action="append", default=[], metavar="NAME")
     against.add_argument("--list", action="store_true", help="list the cases and do nothing else")
     against.add_argument("--size", type=_scale, metavar="X", help="scale of the corpora")
-    against.add_argument("--smoke", action="store_true", help="tiny corpora, 1 round, no judgement of speed")
-    against.add_argument("--out", type=Path, metavar="DIR", help="write peers.json and peers.md")
+    against.add_argument(
+        "--smoke", action="store_true", help="tiny corpora, 1 round, both groups, no judgement of speed"
+    )
+    against.add_argument("--out", type=Path, metavar="DIR", help="write GROUP.json and GROUP.md")
     return parser
 
 
@@ -56,6 +60,8 @@ def main(argv: Sequence[str]) -> int:
     try:
         if arguments.command == "startup":
             return startup.main(arguments)
+        if arguments.command == "readme":
+            return readme.main()
         return peers.main(arguments, f"python -m bench {shlex.join(argv)}")
     except (BenchError, OSError) as error:
         print(f"bench: {error}", file=sys.stderr)

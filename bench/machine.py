@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import locale
 import os
 import platform
 from pathlib import Path
@@ -30,6 +31,16 @@ def machine_facts() -> dict[str, str]:
         "python": platform.python_version(),
         "load": f"{os.getloadavg()[0]:.1f}",
     }
+
+
+def has_locale(name: str) -> bool:
+    kept = locale.setlocale(locale.LC_COLLATE)
+    try:
+        locale.setlocale(locale.LC_COLLATE, name)
+    except locale.Error:
+        return False
+    locale.setlocale(locale.LC_COLLATE, kept)
+    return True
 
 
 def load_warning() -> str | None:

@@ -16,7 +16,8 @@ LAUNCHER = Path(__file__).with_name("launcher.py")
 
 @dataclass(frozen=True)
 class Run:
-    """One finished run: exit status (negative: the signal), seconds, peak resident bytes.
+    """One finished run: exit status (negative: the signal), seconds, peak resident bytes, and the
+    first line written to standard error.
 
     The feeder of a piped run is not counted in CPU or memory.
     """
@@ -26,10 +27,15 @@ class Run:
     user_s: float
     system_s: float
     peak_bytes: int
+    message: str = ""
 
     @property
     def cpu_s(self) -> float:
         return self.user_s + self.system_s
+
+    @property
+    def failure(self) -> str:
+        return f"exit status {self.status}" + (f": {self.message}" if self.message else "")
 
 
 def run(
@@ -53,14 +59,16 @@ def run(
         [sys.executable, "-I", "-S", str(LAUNCHER)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,  # the command inherits it
         process_group=0,
     )
     try:
-        reply, _ = launcher.communicate(json.dumps(spec).encode())
+        reply, messages = launcher.communicate(json.dumps(spec).encode())
     except BaseException:
         os.killpg(launcher.pid, signal.SIGKILL)
         launcher.wait()
         raise
     if launcher.returncode != 0:
         raise OSError(f"cannot run {argv[0]}")
-    return Run(**json.loads(reply))
+    first, _, _ = messages.decode(errors="replace").partition("\n")
+    return Run(**json.loads(reply), message=first)

@@ -49,8 +49,14 @@ def _row(result: CaseResult, name: str, judged: bool) -> list[str]:
     ]
 
 
+def _skipped_row(result: CaseResult) -> list[str]:
+    return [result.case.name, *["-"] * (len(COLUMNS) - 2), f"skipped: {result.skipped}"]
+
+
 def short(result: CaseResult) -> list[str]:
     """One phrase a challenger, for the line that is printed while the bench goes on."""
+    if result.skipped is not None:
+        return [f"skipped: {result.skipped}"]
     faults = [f"{name}: {fault}" for name, fault in result.faults.items()]
     return faults or [
         f"{name} {result.ratio(name).median:.2f} times as fast as {result.reference}" for name in result.challengers()
@@ -59,6 +65,9 @@ def short(result: CaseResult) -> list[str]:
 
 @dataclass(frozen=True)
 class Report:
+    """`group` is the group of cases that the results are of."""
+
+    group: str
     command_line: str
     scale: float
     rounds_n: int
@@ -77,7 +86,18 @@ class Report:
         ]
 
     def rows(self) -> list[list[str]]:
-        return [_row(result, name, self.judged) for result in self.results for name in result.challengers()]
+        rows = []
+        for result in self.results:
+            if result.skipped is not None:
+                rows.append(_skipped_row(result))
+            else:
+                rows += [_row(result, name, self.judged) for name in result.challengers()]
+        return rows
+
+    def unchecked(self) -> list[str]:
+        """One sentence about the cases whose order Python does not know, if there are any."""
+        names = ", ".join(result.case.name for result in self.results if not result.case.order.checked)
+        return [f"order judged by the reference's bytes alone: {names}"] if names else []
 
     def conditions(self) -> list[str]:
         machine = self.machine
@@ -89,6 +109,7 @@ class Report:
             f"{self.rounds_n} rounds, interleaved; inputs in the page cache; corpora at scale"
             f" {self.scale:g}; every output verified; CPU and peak as contender / reference;"
             f" {'floors judged' if self.judged else 'smoke run: speed means nothing'}",
+            *self.unchecked(),
         ]
 
     def text(self) -> str:
@@ -100,7 +121,7 @@ class Report:
         return "\n".join(["", *table, "", *self.conditions(), *notes])
 
     def markdown(self) -> str:
-        lines = ["# pysort against GNU sort", "", f"    {self.command_line}", ""]
+        lines = [f"# pysort against GNU sort: {self.group}", "", f"    {self.command_line}", ""]
         lines += ["| " + " | ".join(COLUMNS) + " |", "|---" * len(COLUMNS) + "|"]
         lines += ["| " + " | ".join(row) + " |" for row in self.rows()]
         lines += ["", *(f"- {text}" for text in self.conditions())]
@@ -116,6 +137,7 @@ class Report:
 
     def as_json(self) -> dict[str, Any]:
         return {
+            "group": self.group,
             "command": self.command_line,
             "scale": self.scale,
             "rounds": self.rounds_n,
@@ -134,22 +156,27 @@ class Report:
             "corpus_bytes": result.corpus_bytes,
             "corpus_lines": result.corpus_lines_n,
             "environment": dict(case.environment),
+            "options": [*case.options, *([] if case.buffer_mib is None else [f"-S{case.buffer_mib}M"])],
+            "order_checked": case.order.checked,
             "threads": case.threads,
             "piped": case.piped,
             "floor": case.floor,
             "rss_limit_mib": case.rss_limit_mib,
             "passed": result.passed(self.judged),
             "faults": result.faults,
+            "skipped": result.skipped,
             "ratios": {
-                name: dataclasses.asdict(result.ratio(name)) for name in result.challengers() if not result.faults
+                name: dataclasses.asdict(result.ratio(name))
+                for name in result.challengers()
+                if not result.faults and result.skipped is None
             },
             "commands": result.commands,
             "runs": {name: [dataclasses.asdict(run) for run in runs] for name, runs in result.runs.items()},
         }
 
     def write(self, directory: Path) -> None:
-        """peers.json and peers.md in the directory, which is made if need be."""
+        """GROUP.json and GROUP.md in the directory, which is made if need be."""
         directory.mkdir(parents=True, exist_ok=True)
         text = json.dumps(self.as_json(), indent=2) + "\n"
-        (directory / "peers.json").write_text(text)
-        (directory / "peers.md").write_text(self.markdown())
+        (directory / f"{self.group}.json").write_text(text)
+        (directory / f"{self.group}.md").write_text(self.markdown())

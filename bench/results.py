@@ -40,7 +40,13 @@ class CaseResult:
     runs: dict[str, list[Run]] = field(default_factory=dict)
     commands: dict[str, list[str]] = field(default_factory=dict)
     faults: dict[str, str] = field(default_factory=dict)  # contender → what was wrong
+    skipped: str | None = None  # why nothing was compared
     warnings: list[str] = field(default_factory=list)
+
+    def skip(self, reason: str) -> None:
+        """Nothing is compared, whatever was run before the reason came to light."""
+        self.skipped = reason
+        self.runs.clear()
 
     def wall(self, contender: str) -> Spread:
         return Spread.of(run.wall_s for run in self.runs[contender])
@@ -77,6 +83,8 @@ class CaseResult:
         return [name for name in self.commands if name != self.reference]
 
     def passed(self, judged: bool) -> bool:
+        if self.skipped is not None:
+            return not self.faults
         return not self.faults and all(self.verdict(name, judged) == "ok" for name in self.challengers())
 
     def spread_warnings(self) -> list[str]:

@@ -73,7 +73,7 @@ def measure(work: Path, rounds_n: int) -> dict[str, list[float]]:
         for name in names:
             finished = run(commands[name], environment)
             if finished.status != 0:
-                raise BenchError(f"{name} ended with status {finished.status}")
+                raise BenchError(f"{name} failed: {finished.failure}")
             if round_n > 0:
                 times[name].append(finished.wall_s * 1000)
     return times

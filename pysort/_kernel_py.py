@@ -12,11 +12,43 @@ from __future__ import annotations
 import struct
 from heapq import heapify, heappop, heapreplace
 
-from pysort._kernel_py_encode import REVERSE, STABLE, UNIQUE, Program, encode_key, encode_reversed
+from pysort._kernel_py_encode import (
+    COLLATE,
+    COLLATE_LINES,
+    REVERSE,
+    SEGMENT_REVERSE,
+    STABLE,
+    UNIQUE,
+    Program,
+    encode_key,
+    encode_reversed,
+    key_text,
+)
+from pysort._kernel_py_locale import locale_facts, open_locale
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from typing_extensions import Buffer
+
+__all__ = [
+    "CURSOR_BYTES",
+    "HEADER_BYTES",
+    "MERGE_DONE",
+    "MERGE_FULL",
+    "NAME",
+    "RECORD_BYTES",
+    "check",
+    "encode",
+    "gather",
+    "locale_facts",
+    "merge",
+    "merge_state_bytes",
+    "open_locale",
+    "scan",
+    "sort",
+]
 
 NAME = "python"
 
@@ -29,6 +61,7 @@ MERGE_FULL = -2
 _RECORD = struct.Struct("=QII")
 _PREFIX = struct.Struct("=Q")
 _SPAN = struct.Struct("=II")  # the end of a record, or a header: offset, length
+_LENGTH = struct.Struct("=I")  # of a later stage, before its header
 _CURSOR = struct.Struct("=5Q")
 _MERGE = struct.Struct("=4Q")
 _NODE_BYTES = 16
@@ -39,6 +72,12 @@ _ALL_ONES = (1 << 64) - 1
 def _require(condition: bool, what: str) -> None:
     if not condition:
         raise ValueError(what)
+
+
+def _open_program(program: bytes, locale: Any) -> Program:
+    order = Program(program)
+    _require(locale is not None or not order.needs_locale, "the key program needs a locale")
+    return order
 
 
 def _open_arena(arena: Buffer) -> memoryview:
@@ -68,22 +107,57 @@ def _span_of_line(program: Program, view: memoryview, record_at: int) -> tuple[i
     return _SPAN.unpack_from(view, span[0] - HEADER_BYTES) if program.segments else span
 
 
-def _order(program: Program, view: memoryview, record_at: int) -> tuple[bytes, bytes]:
-    """What records compare by, completely: the key, then the line unless that takes no part."""
-    key = _bytes_of(view, record_at) if program.segments else b""
-    if program.segments and program.flags & (STABLE | UNIQUE):
-        return key, b""
+class _Collated:
+    """Text as an operand of < and ==: in the locale's order, or backwards."""
+
+    __slots__ = ("_locale", "_reverse", "_text")
+
+    def __init__(self, locale: Any, text: bytes, reverse: int) -> None:
+        self._locale = locale
+        self._text = text
+        self._reverse = reverse
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Collated) and self._locale.compare(self._text, other._text) == 0
+
+    def __lt__(self, other: _Collated) -> bool:
+        order: int = self._locale.compare(self._text, other._text)
+        return order > 0 if self._reverse else order < 0
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _order(program: Program, locale: Any, view: memoryview, record_at: int) -> list[Any]:
+    """What records compare by, completely: the stages of the key, behind each the text that decides where that stage
+    is equal, then the line unless it takes no part."""
     offset, length = _span_of_line(program, view, record_at)
     line = view[offset : offset + length].tobytes()
-    whole_line = encode_reversed(line) if program.flags & REVERSE else line
-    return key, whole_line
+    order: list[Any] = []
+    if program.segments:
+        at, length = _SPAN.unpack_from(view, record_at + _PREFIX.size)
+        for segment in program.segments:
+            is_last = segment is program.segments[-1]
+            if segment.kind != COLLATE and not is_last:
+                continue
+            order.append(view[at : at + length].tobytes())
+            if segment.kind == COLLATE:
+                text = key_text(program, segment, line)
+                order.append(_Collated(locale, text, segment.flags & SEGMENT_REVERSE))
+            if not is_last:
+                at += length + _LENGTH.size + HEADER_BYTES
+                (length,) = _LENGTH.unpack_from(view, at - HEADER_BYTES - _LENGTH.size)
+        if program.flags & (STABLE | UNIQUE):
+            return order
+        if program.flags & COLLATE_LINES:
+            return [*order, _Collated(locale, line, program.flags & REVERSE)]
+    return [*order, encode_reversed(line) if program.flags & REVERSE else line]
 
 
-def scan(program: bytes, arena: Buffer, start: int, stop: int, top: int, n: int, n_max: int) -> tuple[int, int]:
+def scan(program: bytes, arena: Buffer, start: int, stop: int, top: int, n: int, n_max: int) -> tuple[int, int, int]:
     """Make records of the complete lines in arena[start:stop], until there are n_max.
 
-    Returns how many records there are now and where the first line that was not taken begins. In
-    keyed order the prefixes are left as they were.
+    Returns how many records there are now, where the first line that was not taken begins, and the length of the
+    longest that was. In keyed order the prefixes are left as they were.
     """
     order = Program(program)
     view = _open_arena(arena)
@@ -92,52 +166,59 @@ def scan(program: bytes, arena: Buffer, start: int, stop: int, top: int, n: int,
     _require(0 <= n <= n_max, "more records than n_max")
     text = view[start:stop].tobytes()
     mask = _ALL_ONES if order.flags & REVERSE else 0
-    at = 0
+    at = longest = 0
     while n < n_max and (end := text.find(order.separator, at)) >= 0:
         n += 1
         record_at = top - RECORD_BYTES * n
         _SPAN.pack_into(view, record_at + _PREFIX.size, start + at, end - at)
         if not order.segments:
             _PREFIX.pack_into(view, record_at, _prefix(text[at : min(at + 8, end)]) ^ mask)
+        longest = max(longest, end - at)
         at = end + 1
-    return n, start + at
+    return n, start + at, longest
 
 
-def encode(program: bytes, arena: Buffer, top: int, first: int, last: int, at: int, limit: int) -> tuple[int, int]:
+def encode(
+    program: bytes, locale: Any, arena: Buffer, top: int, first: int, last: int, at: int, limit: int
+) -> tuple[int, int]:
     """Encode the keys of records first..last-1, which address lines, from `at` to `limit` at most.
 
-    Returns the first record that found no room (or last) and the new end of the keys.
+    locale: what open_locale returned, or None where no segment asks for one. Returns the first record that found no
+    room (or last) and the new end of the keys.
     """
-    order = Program(program)
+    order = _open_program(program, locale)
     view = _open_arena(arena)
     _require(0 <= first <= last, "the records are not a range")
     _require_records(view, top, last)
     _require(at >= 0 and limit <= len(view), "the keys are outside the arena")
     for index in range(first, last):
         record_at = top - RECORD_BYTES * (index + 1)
-        key = encode_key(order, _bytes_of(view, record_at))
-        key_at = at + HEADER_BYTES
-        if key_at + len(key) > limit:
+        first_stage, *later = encode_key(order, locale, _bytes_of(view, record_at))
+        header = view[record_at + _PREFIX.size : record_at + RECORD_BYTES].tobytes()
+        encoded = header + first_stage
+        for stage in later:
+            encoded += _LENGTH.pack(len(stage)) + header + stage
+        if at + len(encoded) > limit:
             return index, at
-        view[at:key_at] = view[record_at + _PREFIX.size : record_at + RECORD_BYTES]
-        at = key_at + len(key)
-        view[key_at:at] = key
-        _RECORD.pack_into(view, record_at, _prefix(key), key_at, len(key))
+        view[at : at + len(encoded)] = encoded
+        key_at = at + HEADER_BYTES
+        _RECORD.pack_into(view, record_at, _prefix(first_stage), key_at, len(first_stage))
+        at += len(encoded)
     return last, at
 
 
-def sort(program: bytes, arena: Buffer, top: int, n: int) -> int:
+def sort(program: bytes, locale: Any, arena: Buffer, top: int, n: int) -> int:
     """Sort the n records below `top`; the n below those are scratch.
 
     The result ascends from top - 16 * n on and addresses lines. Returns how many records are left:
     n, or fewer under PS_UNIQUE.
     """
-    order = Program(program)
+    order = _open_program(program, locale)
     view = _open_arena(arena)
     _require_records(view, top, 2 * n)
     at = top - RECORD_BYTES * n
     in_input_order = range(top - RECORD_BYTES, at - RECORD_BYTES, -RECORD_BYTES)
-    keyed = [(_order(order, view, record_at), record_at) for record_at in in_input_order]
+    keyed = [(_order(order, locale, view, record_at), record_at) for record_at in in_input_order]
     keyed.sort(key=lambda item: item[0])
     if order.flags & UNIQUE:
         keyed = [item for i, item in enumerate(keyed) if i == 0 or item[0] != keyed[i - 1][0]]
@@ -146,6 +227,21 @@ def sort(program: bytes, arena: Buffer, top: int, n: int) -> int:
         _RECORD.pack_into(view, at, 0, offset, length)
         at += RECORD_BYTES
     return len(spans)
+
+
+def check(program: bytes, locale: Any, arena: Buffer, top: int, n: int) -> int:
+    """The first of the n records below `top` that is out of order with the one before it: that compares less, or equal
+    under PS_UNIQUE. n when there is none."""
+    order = _open_program(program, locale)
+    view = _open_arena(arena)
+    _require_records(view, top, n)
+    previous = None
+    for index in range(n):
+        this = _order(order, locale, view, top - RECORD_BYTES * (index + 1))
+        if previous is not None and (this < previous or (order.flags & UNIQUE and this == previous)):
+            return index
+        previous = this
+    return n
 
 
 def gather(
@@ -195,8 +291,8 @@ class _Cursor:
         _require(self.next <= self.n <= self.top // RECORD_BYTES, "records outside their window")
         self.window = view[self.base : self.base + self.top]
 
-    def order(self, program: Program, index: int) -> tuple[bytes, bytes]:
-        return _order(program, self.window, self.top - RECORD_BYTES * (index + 1))
+    def order(self, program: Program, locale: Any, index: int) -> list[Any]:
+        return _order(program, locale, self.window, self.top - RECORD_BYTES * (index + 1))
 
     def line(self, program: Program) -> bytes:
         """The next line with its separator."""
@@ -206,37 +302,39 @@ class _Cursor:
 
 
 def merge(
-    program: bytes, arena: Buffer, cursors: Buffer, cursor_n: int, merge_state: Buffer, out: Buffer
+    program: bytes, locale: Any, arena: Buffer, cursors: Buffer, cursor_n: int, merge_state: Buffer, out: Buffer
 ) -> tuple[int, int]:
     """Merge lines into `out`: returns why it stopped, and the number of bytes written.
 
     It stops with MERGE_DONE, with MERGE_FULL, or with the index of the hungry run. Of the state
     only `skip` and `emitted` are used here: the tree is built anew in every call.
     """
-    order = Program(program)
+    order = _open_program(program, locale)
     view, cursor_view, state, target = (memoryview(buffer).cast("B") for buffer in (arena, cursors, merge_state, out))
     _require(0 < cursor_n <= len(cursor_view) // CURSOR_BYTES, "fewer cursors than cursor_n")
     _require(len(state) == merge_state_bytes(cursor_n), "not the state of so many cursors")
     runs = [_Cursor(view, cursor_view, index) for index in range(cursor_n)]
-    status, used = _merge_runs(order, runs, state, target)
+    status, used = _merge_runs(order, locale, runs, state, target)
     for index, run in enumerate(runs):
         _CURSOR.pack_into(cursor_view, CURSOR_BYTES * index, run.base, run.top, run.n, run.next, run.last)
     return status, used
 
 
-def _merge_runs(program: Program, runs: list[_Cursor], state: memoryview, target: memoryview) -> tuple[int, int]:
+def _merge_runs(
+    program: Program, locale: Any, runs: list[_Cursor], state: memoryview, target: memoryview
+) -> tuple[int, int]:
     started, hungry, skip, emitted = _MERGE.unpack_from(state)
     _require(emitted <= len(runs), "the last line came from no cursor")
     previous = None
     if program.flags & UNIQUE and emitted:
         _require(runs[emitted - 1].next > 0, "the line read last is not in its window")
-        previous = runs[emitted - 1].order(program, runs[emitted - 1].next - 1)
+        previous = runs[emitted - 1].order(program, locale, runs[emitted - 1].next - 1)
     used = 0
     heads = []
     status = MERGE_DONE
     for index, run in enumerate(runs):
         if run.next < run.n:
-            heads.append((run.order(program, run.next), index))
+            heads.append((run.order(program, locale, run.next), index))
         elif not run.last:
             return index, used
     heapify(heads)
@@ -257,7 +355,7 @@ def _merge_runs(program: Program, runs: list[_Cursor], state: memoryview, target
             previous = head if program.flags & UNIQUE else None
         run.next += 1
         if run.next < run.n:
-            heapreplace(heads, (run.order(program, run.next), index))
+            heapreplace(heads, (run.order(program, locale, run.next), index))
         elif run.last:
             heappop(heads)
         else:

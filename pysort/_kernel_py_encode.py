@@ -6,11 +6,9 @@ prefix-free, so the encodings of several segments may simply follow one another.
 - text: the bytes that the segment's table keeps, translated. 00 becomes 01 01, 01 becomes 01 02,
   and 00 ends it. A bare text (the last segment only) is neither escaped nor ended: a shorter key
   sorts first anyway.
-- numeric: zero is 80, however it is spelled. A positive number with L integer digits (leading zeros
-  dropped) begins with 81 + L when L <= 100, else with E6 and L as 8 bytes, big-endian. The integer
-  digits follow, two in a byte as 10 * d1 + d2 + 1, after a 0 when L is odd; then the digits of the
-  fraction (trailing zeros dropped) likewise, with a 0 after them when they are odd in number; then
-  00. A negative number is the complement of the positive one.
+- numeric, human, general: see _kernel_py_numbers. month, version, random: see _kernel_py_orderings.
+- collated text: the first level of the locale's collation key of the first NUL-separated piece (bytes above 01; see
+  _kernel_py_locale), then 00. It is not exact: the comparison of the texts decides where it is equal.
 - a reversed segment is the complement of its encoding.
 """
 
@@ -18,30 +16,41 @@ from __future__ import annotations
 
 import struct
 
+from pysort._kernel_py_numbers import encode_general, encode_number, encode_size
+from pysort._kernel_py_orderings import encode_month, encode_random, encode_version
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 REVERSE = 1
 STABLE = 2
 UNIQUE = 4
+COLLATE_LINES = 8
 
 TEXT = 0
 NUMERIC = 1
+HUMAN = 2
+MONTH = 3
+GENERAL = 4
+VERSION = 5
+RANDOM = 6
+COLLATE = 7
 
 SEGMENT_REVERSE = 1
 START_BLANKS = 2
 END_BLANKS = 4
 TO_LINE_END = 8
 BARE = 16
+COLLATED = 32
 
 NO_TABLE = 0xFFFFFFFF
 NO_BYTE = 256
 
-_PROGRAM = struct.Struct("=4I256s")
+_PROGRAM = struct.Struct("=6I16s256s")
 _SEGMENT = struct.Struct("=6I4Q")
 _TABLE = struct.Struct("=256s256s")
 _COMPLEMENT = bytes(range(255, -1, -1))
-_DIGITS = b"0123456789"
-_ZERO = b"\x80"
-_LONGEST_TAGGED = 100
-_LONG_TAG = b"\xe6"
 
 
 class Segment:
@@ -66,7 +75,7 @@ class Segment:
         fields: tuple[int, ...] = _SEGMENT.unpack(raw)
         self.kind, self.flags, self.field_separator, table, self.point, self.grouping = fields[:6]
         self.start_field, self.start_char, self.end_field, self.end_char = fields[6:]
-        if self.kind not in (TEXT, NUMERIC):
+        if self.kind not in ENCODERS:
             raise ValueError("key program: unknown kind of segment")
         if max(self.field_separator, self.point, self.grouping) > NO_BYTE:
             raise ValueError("key program: neither a byte nor NO_BYTE")
@@ -79,19 +88,22 @@ class Segment:
 class Program:
     """The order of lines: struct ps_program. Raises ValueError for one that is not whole."""
 
-    __slots__ = ("blank", "flags", "segments", "separator")
+    __slots__ = ("blank", "flags", "months", "seed", "segments", "separator")
 
     def __init__(self, raw: bytes) -> None:
         if len(raw) < _PROGRAM.size:
             raise ValueError("key program: too short")
-        self.flags, segment_n, table_n, separator, self.blank = _PROGRAM.unpack_from(raw)
+        fields = _PROGRAM.unpack_from(raw)
+        self.flags, segment_n, table_n, separator, months_n, _, self.seed, self.blank = fields
         tables_at = _PROGRAM.size + segment_n * _SEGMENT.size
-        if len(raw) != tables_at + table_n * _TABLE.size:
+        months_at = tables_at + table_n * _TABLE.size
+        if len(raw) != months_at + months_n:
             raise ValueError("key program: length does not match its counts")
         if separator >= NO_BYTE:
             raise ValueError("key program: the separator is not a byte")
         self.separator = bytes([separator])
-        tables = list(_TABLE.iter_unpack(raw[tables_at:]))
+        tables = list(_TABLE.iter_unpack(raw[tables_at:months_at]))
+        self.months = _month_names(raw[months_at:])
         self.segments = [
             Segment(raw[at : at + _SEGMENT.size], tables) for at in range(_PROGRAM.size, tables_at, _SEGMENT.size)
         ]
@@ -99,19 +111,46 @@ class Program:
             bare_allowed = segment is self.segments[-1] and segment.kind == TEXT and not segment.flags & SEGMENT_REVERSE
             if segment.flags & BARE and not bare_allowed:
                 raise ValueError("key program: only a last, text, unreversed segment is bare")
+            if segment.kind == MONTH and not self.months:
+                raise ValueError("key program: no months")
+
+    @property
+    def needs_locale(self) -> bool:
+        return bool(self.flags & COLLATE_LINES) or any(
+            segment.kind in (COLLATE, GENERAL) or segment.flags & COLLATED for segment in self.segments
+        )
 
 
-def encode_key(program: Program, line: bytes) -> bytes:
-    """The sort key of a line: its segments' encodings, one after the other."""
-    encoded = b""
-    for segment in program.segments:
+def _month_names(raw: bytes) -> list[tuple[bytes, int]]:
+    """Names and numbers of the twelve months, in the order of the names; none where no segment asks for them."""
+    months = []
+    while raw:
+        number, length = raw[0], raw[1] if len(raw) > 1 else len(raw)
+        months.append((raw[2 : 2 + length], number))
+        if len(months[-1][0]) != length:
+            raise ValueError("key program: a month's name is cut short")
+        raw = raw[2 + length :]
+    if len(months) not in (0, 12):
+        raise ValueError("key program: not twelve months")
+    return months
+
+
+def encode_key(program: Program, locale: Any, line: bytes) -> list[bytes]:
+    """The stages of a line's sort key, each its segments' encodings, one after the other."""
+    stages = [b""]
+    for index, segment in enumerate(program.segments, 1):
         start, end = find_key(program, segment, line)
-        if segment.kind == NUMERIC:
-            part = _encode_number(program, segment, line[start:end])
-        else:
-            part = _encode_text(segment, line[start:end])
-        encoded += part.translate(_COMPLEMENT) if segment.flags & SEGMENT_REVERSE else part
-    return encoded
+        part = ENCODERS[segment.kind](program, segment, locale, line[start:end])
+        stages[-1] += part.translate(_COMPLEMENT) if segment.flags & SEGMENT_REVERSE else part
+        if segment.kind == COLLATE and index < len(program.segments):
+            stages.append(b"")
+    return stages
+
+
+def key_text(program: Program, segment: Segment, line: bytes) -> bytes:
+    """The bytes that the segment compares: those of its key, filtered and translated."""
+    start, end = find_key(program, segment, line)
+    return line[start:end].translate(segment.mapped, segment.dropped)
 
 
 def encode_reversed(line: bytes) -> bytes:
@@ -166,7 +205,7 @@ def _skip(line: bytes, at: int, blank: bytes, wanted: int) -> int:
     return at
 
 
-def _encode_text(segment: Segment, key: bytes) -> bytes:
+def _encode_text(program: Program, segment: Segment, locale: Any, key: bytes) -> bytes:
     kept = key.translate(segment.mapped, segment.dropped)
     if segment.flags & BARE:
         return kept
@@ -177,36 +216,48 @@ def _terminated(text: bytes) -> bytes:
     return text.replace(b"\x01", b"\x01\x02").replace(b"\x00", b"\x01\x01") + b"\x00"
 
 
-def _encode_number(program: Program, segment: Segment, key: bytes) -> bytes:
-    at = _skip(key, 0, program.blank, 1)
-    negative = key[at : at + 1] == b"-"
-    integer, at = _digits(key, at + negative, segment.grouping)
-    fraction = b""
-    if at < len(key) and key[at] == segment.point:
-        fraction, at = _digits(key, at + 1, NO_BYTE)
-    integer = integer.lstrip(b"0")
-    fraction = fraction.rstrip(b"0")
-    if not integer and not fraction:
-        return _ZERO
-    if len(integer) <= _LONGEST_TAGGED:
-        tag = bytes([0x81 + len(integer)])
-    else:
-        tag = _LONG_TAG + len(integer).to_bytes(8, "big")
-    packed = _pack(integer.rjust(len(integer) + len(integer) % 2, b"0"))
-    packed += _pack(fraction.ljust(len(fraction) + len(fraction) % 2, b"0"))
-    encoded = tag + packed + b"\x00"
-    return encoded.translate(_COMPLEMENT) if negative else encoded
+def _encode_number(program: Program, segment: Segment, locale: Any, key: bytes) -> bytes:
+    return encode_number(_without_blanks(program, key), segment.point, segment.grouping)
 
 
-def _digits(key: bytes, at: int, ignored: int) -> tuple[bytes, int]:
-    """The digits from `at` on, without the ignored byte among them, and where they end."""
-    digits = bytearray()
-    while at < len(key) and (key[at] in _DIGITS or key[at] == ignored):
-        if key[at] != ignored:
-            digits.append(key[at])
-        at += 1
-    return bytes(digits), at
+def _encode_human(program: Program, segment: Segment, locale: Any, key: bytes) -> bytes:
+    return encode_size(_without_blanks(program, key), segment.point, segment.grouping)
 
 
-def _pack(digits: bytes) -> bytes:
-    return bytes(int(digits[at : at + 2]) + 1 for at in range(0, len(digits), 2))
+def _encode_month(program: Program, segment: Segment, locale: Any, key: bytes) -> bytes:
+    return encode_month(_without_blanks(program, key).translate(segment.mapped), program.months)
+
+
+def _encode_general(program: Program, segment: Segment, locale: Any, key: bytes) -> bytes:
+    return encode_general(key, locale.decimal_point)
+
+
+def _encode_version(program: Program, segment: Segment, locale: Any, key: bytes) -> bytes:
+    return encode_version(key.translate(segment.mapped, segment.dropped))
+
+
+def _encode_random(program: Program, segment: Segment, locale: Any, key: bytes) -> bytes:
+    transform = locale.transform if segment.flags & COLLATED else None
+    return encode_random(key.translate(segment.mapped, segment.dropped), program.seed, transform)
+
+
+def _without_blanks(program: Program, key: bytes) -> bytes:
+    return key[_skip(key, 0, program.blank, 1) :]
+
+
+def _encode_collated(program: Program, segment: Segment, locale: Any, key: bytes) -> bytes:
+    first_piece = key.translate(segment.mapped, segment.dropped).partition(b"\x00")[0]
+    level: bytes = locale.first_level(first_piece)
+    return level + b"\x00"
+
+
+ENCODERS = {
+    TEXT: _encode_text,
+    NUMERIC: _encode_number,
+    HUMAN: _encode_human,
+    MONTH: _encode_month,
+    GENERAL: _encode_general,
+    VERSION: _encode_version,
+    RANDOM: _encode_random,
+    COLLATE: _encode_collated,
+}

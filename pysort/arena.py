@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 ARENA_LIMIT_BYTES = (1 << 32) - 4096  # offsets in records are 32 bits
 HUGE_PAGES_FROM_BYTES = 32 << 20  # below, zeroing whole huge pages costs more than it saves
 ALIGN_BYTES = 64
+KEY_ROOM_BYTES = 24  # left for a header and a key when lines are taken; longer keys leave the last lines for later
 
 _OFFSETS = struct.Struct("=8x2I")  # of a record
 _HEADER = struct.Struct("=2I")
@@ -39,20 +40,38 @@ class Arena:
         self.size = size
         self.view = memoryview(self._map)
 
-    def grow(self, size: int) -> None:
-        """Make it larger, contents kept. All slices of `view` must have been released."""
+    def resize(self, size: int) -> None:
+        """Make it larger or smaller, contents kept. All slices of `view` must have been released."""
         old = self._map
         self.view.release()
         try:
             old.resize(size)
         except SystemError:  # no mremap on this system
             self._map = _allocate(size)
-            self._map[: self.size] = old[:]
+            kept = min(size, self.size)
+            self._map[:kept] = old[:kept]
             old.close()
         except OSError as error:
             raise SortError(b"memory exhausted", errno=error.errno) from error
         self.size = size
         self.view = memoryview(self._map)
+
+    def double(self, buffer: LineBuffer) -> None:
+        """For a line that is longer than `buffer`, which has the arena to itself and no records: the one case in which
+        -S is exceeded."""
+        size = min(2 * self.size, ARENA_LIMIT_BYTES)
+        if size == self.size:
+            raise SortError(b"memory exhausted: a line of more than 4 GiB")
+        buffer.view.release()
+        self.resize(size)
+        buffer.view = self.view[:]
+
+    def forget(self, start: int, stop: int) -> None:
+        """What lies there is not needed any more: its whole pages go back to the system."""
+        start += -start % mmap.PAGESIZE
+        stop -= stop % mmap.PAGESIZE
+        if start < stop and hasattr(mmap, "MADV_DONTNEED"):
+            self._map.madvise(mmap.MADV_DONTNEED, start, stop - start)
 
     def close(self) -> None:
         self.view.release()
@@ -82,15 +101,16 @@ class LineBuffer:
         view:  | lines already split, and their keys | scanned .. stop: not split yet |  free  | n records |
 
     record_bytes: what a line costs beside its text, scratch for sorting included. Invariants: 0 <= scanned <= stop and
-    stop + n * record_bytes <= len(view).
+    stop + n * record_bytes <= len(view). longest: length of the longest line so far.
     """
 
-    __slots__ = ("_order", "_record_bytes", "n", "scanned", "stop", "view")
+    __slots__ = ("_order", "_record_bytes", "longest", "n", "scanned", "stop", "view")
 
     def __init__(self, order: Order, view: memoryview, record_bytes: int) -> None:
         self._order = order
         self._record_bytes = record_bytes
         self.view = view
+        self.longest = 0
         self.n = 0
         self.scanned = 0
         self.stop = 0
@@ -106,10 +126,13 @@ class LineBuffer:
     def split(self) -> bool:
         """Split what has been read into records, with keys where the order has them. False when the buffer is too full
         for all complete lines: the rest waits for carry()."""
-        n_max = (self.top - self.stop) // self._record_bytes
-        n, scanned = self._order.kernel.scan(
+        free = self.top - self.stop - self.n * self._record_bytes
+        line_bytes = self._record_bytes + (KEY_ROOM_BYTES if self._order.keyed else 0)
+        n_max = self.n + max(free // line_bytes, int(free >= self._record_bytes))
+        n, scanned, longest = self._order.kernel.scan(
             self._order.program, self.view, self.scanned, self.stop, self.top, self.n, n_max
         )
+        self.longest = max(self.longest, longest)
         fits: bool = n < n_max
         if self._order.keyed and n > self.n:
             return self._encode(n, scanned) and fits
@@ -119,9 +142,11 @@ class LineBuffer:
     def _encode(self, n: int, scanned: int) -> bool:
         """Put the keys of the new records up to n behind the text, and the incomplete line behind the keys."""
         limit = self.top - n * self._record_bytes
-        done, end = self._order.kernel.encode(self._order.program, self.view, self.top, self.n, n, self.stop, limit)
+        done, end = self._order.kernel.encode(
+            self._order.program, self._order.locale, self.view, self.top, self.n, n, self.stop, limit
+        )
         if done < n:
-            scanned = self._line(done)[0]
+            scanned = self._record(done)[0]
         tail = self.stop - scanned
         self.n = done
         if done < n or end + tail > limit:
@@ -131,19 +156,24 @@ class LineBuffer:
         self.scanned, self.stop = end, end + tail
         return True
 
-    def _line(self, index: int) -> tuple[int, int]:
+    def _record(self, index: int) -> tuple[int, int]:
         """Offset and length in record `index`."""
         record: tuple[int, int] = _OFFSETS.unpack_from(self.view, self.top - (index + 1) * _OFFSETS.size)
         return record
+
+    def line(self, index: int) -> tuple[int, int]:
+        """Offset and length of the line of record `index` < n, without its separator."""
+        start, length = self._record(index)
+        if self._order.keyed:
+            start, length = _HEADER.unpack_from(self.view, start - _HEADER.size)
+        return start, length
 
     def carry(self, view: memoryview, keep_last: bool = False) -> None:
         """Begin anew in `view` (this one or another) with the text that was not split yet, behind the last record's
         line if that is wanted."""
         at = 0
         if keep_last and self.n:
-            start, length = self._line(self.n - 1)
-            if self._order.keyed:
-                start, length = _HEADER.unpack_from(self.view, start - _HEADER.size)
+            start, length = self.line(self.n - 1)
             at = length + 1  # with its separator
             view[:at] = self.view[start : start + at]
         tail = self.stop - self.scanned

@@ -9,24 +9,23 @@ import sys
 from pysort import __version__, kernel
 from pysort.environ import Environment
 from pysort.errors import SortError
-from pysort.keys.locale import C_TABLES
-from pysort.keys.program import compile as compile_program
-from pysort.keys.spec import check_compatible, inherit, parse_key, parse_obsolescent
+from pysort.keys.locale import category_name, load_locale
+from pysort.keys.spec import parse_key, parse_obsolescent
 from pysort.option_table import help_text
-from pysort.options import parse, require_supported
+from pysort.options import check_check, parse
 from pysort.output import Output
-from pysort.plan import SortPlan
-from pysort.sorter import input_bytes, sort
+from pysort.prepare import effective_keys, input_names, make_order, make_plan
+from pysort.sorter import check_sorted, sort
 from pysort.stats import SortStats
 from pysort.storage.iostats import IoStats
-from pysort.storage.readers import STDIN
+from pysort.storage.writer import Writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any, NoReturn
 
-    from pysort.options import Options
+    Write = Callable[[memoryview], None]
 
 FAILURE = 2
 
@@ -42,8 +41,9 @@ def main(argv: Sequence[bytes] | None = None) -> int:
     words = [os.fsencode(word) for word in sys.argv] if argv is None else list(argv)
     program = program_name(words[0])
     default_signals()
+    messages = Messages(program)
     try:
-        execute(program, words[1:])
+        execute(program, words[1:], messages)
     except SortError as error:
         return report(error, program)
     except MemoryError:
@@ -51,7 +51,20 @@ def main(argv: Sequence[bytes] | None = None) -> int:
     except Exception as error:
         text = f"internal error: {type(error).__name__}: {error}"
         return report(SortError(os.fsencode(text)), program)
-    return 0
+    return FAILURE if messages.lost else 0
+
+
+class Messages:
+    """What is said while the sort goes on. lost: some of it could not be written."""
+
+    __slots__ = ("_program", "lost")
+
+    def __init__(self, program: bytes) -> None:
+        self._program = program
+        self.lost = False
+
+    def warn(self, message: SortError) -> None:
+        self.lost |= not show(message, self._program)
 
 
 def program_name(first_word: bytes) -> bytes:
@@ -62,15 +75,17 @@ def program_name(first_word: bytes) -> bytes:
 
 def default_signals() -> None:
     """CPython ignores SIGPIPE and SIGXFSZ and turns SIGINT into an exception. A sort dies by them, silently: its
-    temporary files have no names. One that was ignored at the start stays ignored, where CPython lets one know."""
+    temporary files have no names. One that was ignored at the start stays ignored, where CPython lets one know.
+    SIGCHLD does not: the end of a program that compresses must be awaited."""
     for name in ("SIGPIPE", "SIGXFSZ"):
         if hasattr(_signal, name):
             _signal.signal(getattr(_signal, name), _signal.SIG_DFL)
+    _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
     if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
         _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
 
 
-def execute(program: bytes, words: Sequence[bytes]) -> SortStats:
+def execute(program: bytes, words: Sequence[bytes], messages: Messages) -> SortStats:
     """Everything but the exit status. Raises SortError."""
     environment = Environment.from_process(os.environb)
     options = parse(
@@ -86,38 +101,29 @@ def execute(program: bytes, words: Sequence[bytes]) -> SortStats:
         text = help_text(program) if options.request == "help" else version_text(implementation)
         print_text(text)
         return stats
-    order = make_order(options, implementation)
+    files = input_names(options)
+    keys = effective_keys(options)
+    locale = load_locale(os.environb, implementation)
+    annotate = None
+    if options.debug:
+        from pysort.diagnostics import Annotator, remarks
+
+        for remark in remarks(options, keys, locale):
+            messages.warn(remark)
+
+        def annotate(write: Write) -> Write:
+            return Annotator(options, keys, locale, write).write
+
+    order = make_order(options, keys, locale, implementation)
+    check_check(options, files)
     if options.output is not None and hasattr(_signal, "SIGPIPE"):
         _signal.signal(_signal.SIGPIPE, _signal.SIG_IGN)  # a FIFO that -o names ends in a message
-    memory = environment.default_memory()
-    if options.buffer_size is not None:
-        memory = options.buffer_size.resolve(environment.memory_bytes)
-    plan = SortPlan(
-        memory,
-        batch_size=options.batch_size,
-        input_bytes=input_bytes(options.files or (STDIN,)),
-        input_mapped=options.input_reader == "mmap",
-        runs_mapped=options.reader == "mmap",
-    )
-    sort(order, plan, options, environment, stats)
+    plan = make_plan(options, environment, files)
+    if options.check:
+        check_sorted(order, plan, options, files[0])
+    else:
+        sort(order, plan, options, files, environment, stats, messages.warn, annotate)
     return stats
-
-
-def make_order(options: Options, implementation: Any) -> kernel.Order:
-    """The order that the options ask for. Raises SortError when they contradict each other."""
-    keys = inherit(options.keys, options.ordering, options.reverse)
-    check_compatible(keys)
-    require_supported(options)
-    program = compile_program(
-        keys,
-        reverse=options.reverse,
-        stable=options.stable,
-        unique=options.unique,
-        zero_terminated=options.zero_terminated,
-        field_separator=options.field_separator,
-        tables=C_TABLES,
-    )
-    return kernel.Order(implementation, program, 0 if options.zero_terminated else ord("\n"))
 
 
 def version_text(implementation: Any) -> bytes:
@@ -139,15 +145,26 @@ def print_text(text: bytes) -> None:
 
 def report(error: SortError, program: bytes) -> int:
     """Print it. Returns the exit status, which is FAILURE when not even that can be done."""
+    return error.status if show(error, program) else FAILURE
+
+
+def show(message: SortError, program: bytes) -> bool:
+    """Whether the message could be written to standard error."""
     try:
-        os.write(2, error.render(program, is_utf8()))
+        Writer(2, IoStats()).write_all(memoryview(message.render(program, is_utf8())))
     except OSError:
-        return FAILURE
-    return error.status
+        return False
+    return True
 
 
 def is_utf8() -> bool:
-    """Whether messages are read as UTF-8, as the C library sees the environment's locale."""
-    from _locale import CODESET, nl_langinfo
+    """Whether messages are read as UTF-8, as the C library sees the environment's locale: one bad name in it, and
+    everything is as in C."""
+    import _locale
 
-    return nl_langinfo(CODESET) == "UTF-8"
+    try:
+        _locale.setlocale(_locale.LC_ALL, "")
+        _locale.setlocale(_locale.LC_CTYPE, os.fsdecode(category_name(os.environb, b"LC_CTYPE")))
+    except _locale.Error:  # type: ignore[attr-defined]
+        return False
+    return _locale.nl_langinfo(_locale.CODESET) == "UTF-8"

@@ -110,6 +110,17 @@ class Environment:
         return min(shares)
 
 
+def free_descriptor_n(limit: int | None) -> int | None:
+    """How many files can be opened, as far as can be known. limit: Environment.descriptor_limit_n."""
+    if limit is None:
+        return None
+    try:
+        names = os.listdir("/dev/fd")
+    except OSError:
+        return None
+    return limit - sum(int(name) < limit for name in names) + 1  # the listing held one
+
+
 def _least(*values: int | None) -> int | None:
     return min((value for value in values if value is not None), default=None)
 

@@ -22,15 +22,17 @@ _FLAGS = struct.Struct("=2I")  # how a key program begins: flags, number of segm
 class Order:
     """The order of lines: a key program, and the kernel that runs it.
 
-    keyed: the records address encoded keys. unique: equal lines are dropped. separator: ends a line.
+    locale: what kernel.open_locale returned, None where the program needs none. keyed: the records address encoded
+    keys. unique: equal lines are dropped. separator: ends a line.
     """
 
-    __slots__ = ("kernel", "keyed", "program", "separator", "unique")
+    __slots__ = ("kernel", "keyed", "locale", "program", "separator", "unique")
 
-    def __init__(self, kernel: Any, program: bytes, separator: int) -> None:
+    def __init__(self, kernel: Any, program: bytes, separator: int, locale: Any = None) -> None:
         flags, segment_n = _FLAGS.unpack_from(program)
         self.kernel = kernel
         self.program = program
+        self.locale = locale
         self.separator = separator
         self.keyed = segment_n > 0
         self.unique = bool(flags & UNIQUE)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from pysort import __version__
 from pysort.option_table import OPTIONAL, OPTIONS, SECTIONS, Option
-from pysort.options import UNSUPPORTED
 
 # By Option.key: what the line of --help has no room for.
 DETAILS = {
@@ -23,8 +22,13 @@ DETAILS = {
     "output": "The file is opened before anything is read, and emptied only when the first line is ready: when an "
     "input cannot be opened its old content is still there.",
     "zero-terminated": "A newline is then an ordinary byte, and a blank where keys are looked for.",
-    "batch-size": "Without it the memory alone decides. There must be two at least, and no more than there may be "
-    "open files.",
+    "merge": "What is not sorted is merged all the same: of the next lines of all inputs the least goes first, among "
+    "equals that of the earlier input. An input that is the output as well is copied before anything is written.",
+    "check": "A line is out of order when a sort would put it before the one that it follows, also when only the whole "
+    "lines say so; with `-u` equal ones are as well. What follows in the input is not read.",
+    "files0-from": "There must be no operand then, and no `-` among the names.",
+    "batch-size": "Without it the memory alone decides, and for the inputs of `-m` the limit on open files. There "
+    "must be two at least, and no more than there may be open files.",
     "buffer-size": "Of several sizes the largest counts.",
     "parallel": "The output is the same for every _N_. So far a single thread does the work.",
     "temporary-directory": "They take turns, and none is touched before something has to be put into it.",
@@ -169,12 +173,11 @@ ends in a message and status 2.
 
 # DIFFERENCES FROM GNU SORT
 
-These options are known, and refused with a message and status 2 because they are not supported yet: {unsupported}.
-Their letters are refused in _KEYDEF_ too, and so are the words of `--sort` that stand for them.
-
-The locale does not change the order yet, and messages are in English. A merge is not held to 16 files. The memory
-that is used without `-S` respects control groups. Temporary files cannot be seen by name, so messages about them name
-the directory, the run and the position in it.
+The locale does not change the order yet, and messages are in English. A merge is not held to 16 files: inputs of `-m`
+that are not sorted may come out in another order when there are more. Of several `-` under `-m` the first gets all of
+standard input. An output file keeps its content until the first line is ready, under `-m` too. The memory that is used
+without `-S` respects control groups. Temporary files cannot be seen by name, so messages about them name the directory,
+the run and the position in it.
 
 # EXAMPLES
 
@@ -215,9 +218,7 @@ _ESCAPES = str.maketrans(
 
 def render() -> str:
     """The page, in ASCII, for the man macros."""
-    unsupported = sorted(UNSUPPORTED, key=lambda option: (option.startswith("--"), option.lower(), option))
-    prose = PROSE.replace("{unsupported}", ", ".join(f"`{option}`" for option in unsupported))
-    prose = prose.replace("{options}", "\n\n".join(map(_options, SECTIONS))).replace("\n- ", "\n\n- ")
+    prose = PROSE.replace("{options}", "\n\n".join(map(_options, SECTIONS))).replace("\n- ", "\n\n- ")
     title = f'.TH PYSORT 1 "" "{escape(f"pysort {__version__}")}" "User Commands"\n'
     paragraphs = prose.strip().split("\n\n")
     return title + "".join(map(_paragraph, ["", *paragraphs], paragraphs))
@@ -287,8 +288,6 @@ def _text(option: Option) -> str:
         words.append(word.replace(core, f"{mark}{core}{mark}") if mark else word)
     sentence = " ".join(words)
     parts = [sentence[:1].upper() + sentence[1:] + "."]
-    if UNSUPPORTED & {f"-{option.letter}", f"--{option.name}"}:
-        parts.append("Not supported yet.")
     if option.key in DETAILS:
         parts.append(DETAILS[option.key])
     return " ".join(parts)

@@ -1,4 +1,4 @@
-"""Merging runs: one window of the arena for each run, filled again whenever the loser tree finds it empty."""
+"""Merging runs and inputs: one window of the arena for each, filled again whenever the loser tree finds it empty."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import struct
 from pysort.arena import LineBuffer, align
 from pysort.errors import SortError
 from pysort.plan import LARGEST_ARENA_BYTES, MERGE_RECORD_BYTES
+from pysort.storage.readers import LineReader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,21 +15,54 @@ if TYPE_CHECKING:
 
     from pysort.arena import Arena
     from pysort.kernel import Order
+    from pysort.stats import SortStats
+    from pysort.storage.readers import InputReader
     from pysort.storage.runreader import RunReader
 
 _CURSOR = struct.Struct("=5Q")  # struct ps_cursor: base, top, n, next, last
 
 
+_UNKNOWN_BYTES = 1 << 63
+
+
+class InputRun(LineReader):
+    """An input under -m, as a merge reads it, sorted or not. block_bytes: the least that is worth a read."""
+
+    __slots__ = ("_stats", "block_bytes")
+
+    def __init__(self, reader: InputReader, separator: int, block_bytes: int, stats: SortStats) -> None:
+        super().__init__(reader, separator)
+        self.block_bytes = block_bytes
+        self._stats = stats
+
+    @property
+    def remaining(self) -> int:
+        """Not known before the end, which only a read finds."""
+        return 0 if self.ended else _UNKNOWN_BYTES
+
+    def readinto(self, view: memoryview) -> int:
+        n = super().readinto(view)
+        self._stats.input_bytes += n
+        return n
+
+    def release(self) -> None:
+        """Nothing to give back: the file is the user's."""
+
+
+if TYPE_CHECKING:
+    Reader = RunReader | InputRun
+
+
 class Merge:
     """One merge of several runs.
 
-    readers: one for each run, in the order in which equal lines come out. window_bytes: for each of them; all of them
-    fit the arena.
+    readers: one for each run or input, in the order in which equal lines come out. window_bytes: for each of them; all
+    of them fit the arena.
     """
 
     __slots__ = ("_arena", "_bases", "_buffers", "_cursors", "_order", "_readers", "_state")
 
-    def __init__(self, order: Order, arena: Arena, readers: Sequence[RunReader], window_bytes: int) -> None:
+    def __init__(self, order: Order, arena: Arena, readers: Sequence[Reader], window_bytes: int) -> None:
         n = len(readers)
         self._order = order
         self._arena = arena
@@ -49,6 +83,7 @@ class Merge:
         while True:
             status, used = kernel.merge(
                 self._order.program,
+                self._order.locale,
                 self._arena.view,
                 self._cursors,
                 len(self._readers),
@@ -93,10 +128,10 @@ class Merge:
         """Half a window is for text, the other half for records and keys."""
         return buffer.top // 2 - buffer.stop
 
-    def _has_room(self, buffer: LineBuffer, reader: RunReader) -> bool:
+    def _has_room(self, buffer: LineBuffer, reader: Reader) -> bool:
         return self._room(buffer) >= min(reader.block_bytes, reader.remaining)
 
-    def _read(self, buffer: LineBuffer, reader: RunReader) -> None:
+    def _read(self, buffer: LineBuffer, reader: Reader) -> None:
         if reader.remaining and self._has_room(buffer, reader):
             buffer.stop += reader.readinto(buffer.view[buffer.stop :][: self._room(buffer)])
 
@@ -109,12 +144,18 @@ class Merge:
         sizes = [buffer.top for buffer in self._buffers]
         for buffer in self._buffers:
             buffer.view.release()
-        self._arena.grow(base + size)
+        self._arena.resize(base + size)
         view = self._arena.view
         for buffer, start, length in zip(self._buffers, self._bases, sizes, strict=True):
             buffer.view = view[start : start + length]
         self._buffers[i].carry(view[base : base + size], keep_last=self._order.unique)
+        self._arena.forget(self._bases[i], self._bases[i] + sizes[i])
         self._bases[i] = base
+
+    @property
+    def longest(self) -> int:
+        """Length of the longest line so far."""
+        return max(buffer.longest for buffer in self._buffers)
 
     def close(self) -> None:
         for buffer in self._buffers:

@@ -182,6 +182,7 @@ OPTIONS = (
     Option(OTHER, "", "parallel", "sort with N threads", "N"),
     Option(OTHER, "", "help", "show this help and exit"),
     Option(OTHER, "", "version", "show the version and exit"),
+    Option(OWN, "", "bytes", "compare bytes, whatever the locale"),
     Option(
         OWN,
         "",
@@ -192,7 +193,14 @@ OPTIONS = (
         "HINTS",
     ),
     Option(OWN, "", "run-fadvise", "the same for temporary files", "HINTS"),
-    Option(OWN, "", "reader", "read temporary files by pread (default) or mmap", "HOW", words=_READERS),
+    Option(
+        OWN,
+        "",
+        "reader",
+        "read temporary files, and what -m merges, by\npread (default) or mmap",
+        "HOW",
+        words=_READERS,
+    ),
     Option(OWN, "", "input-reader", "read inputs by pread (default) or mmap", "HOW", words=_READERS),
 )
 

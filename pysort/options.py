@@ -14,18 +14,10 @@ if TYPE_CHECKING:
     from pysort.option_table import Option
     from pysort.units import SizeSpec
 
-# What parses and is not carried out yet; letters also stand for those in keys.
-UNSUPPORTED = frozenset(
-    [
-        *("-c", "-C", "-m", "-g", "-h", "-M", "-R", "-V"),
-        *("--debug", "--files0-from", "--compress-program", "--random-source"),
-    ]
-)
-
 DEFAULT_HINTS = b"sequential"
 
 # Options that are set, that keep the last argument, and that may be given only one.
-_FLAGS = frozenset(["debug", "merge", "reverse", "stable", "unique", "zero-terminated"])
+_FLAGS = frozenset(["bytes", "debug", "merge", "reverse", "stable", "unique", "zero-terminated"])
 _LAST_WINS = frozenset(["files0-from", "fadvise", "run-fadvise", "reader", "input-reader"])
 # Versions of POSIX in which +POS1 names a file.
 _WITHOUT_TRADITIONS = range(200112, 200809)
@@ -40,13 +32,15 @@ class Options:
     """Frozen: mypy holds everybody to it. None and "" stand for what was not given.
 
     files: operands. keys: KeySpec before they inherit (keys.spec lies above this module).
-    ordering: global letters out of bdfghiMnRV. check: "c" or "C". field_separator: a byte.
+    bytes: byte order in every locale. ordering: global letters out of bdfghiMnRV. check: "c" or "C".
+    field_separator: a byte.
     fadvise, run_fadvise: hints as typed. request: "help" or "version"; the rest was not read.
     """
 
     __slots__ = (
         "batch_size",
         "buffer_size",
+        "bytes",
         "check",
         "compress_program",
         "debug",
@@ -97,6 +91,7 @@ class Options:
         run_fadvise: bytes = DEFAULT_HINTS,
         reader: str = "pread",
         input_reader: str = "pread",
+        bytes: bool = False,
         request: str = "",
     ) -> None:
         self.files: Final = tuple(files)
@@ -122,6 +117,7 @@ class Options:
         self.run_fadvise: Final = run_fadvise
         self.reader: Final = reader
         self.input_reader: Final = input_reader
+        self.bytes: Final = bytes
         self.request: Final = request
 
 
@@ -139,20 +135,6 @@ def parse(
     descriptor_limit: soft RLIMIT_NOFILE, None if there is none.
     """
     return _Parser(argv, environ, parse_key, parse_obsolescent, descriptor_limit).run()
-
-
-def require_supported(options: Options) -> None:
-    """Raises SortError for an option that would otherwise be taken silently."""
-    letters = {*options.ordering, *options.check, *"".join(key.ordering for key in options.keys)}
-    if options.merge:
-        letters.add("m")
-    used = [f"-{letter}" for letter in sorted(letters)]
-    for name in ("debug", "files0_from", "random_source", "compress_program"):
-        if getattr(options, name) not in (False, None):
-            used.append("--" + name.replace("_", "-"))
-    for option in used:
-        if option in UNSUPPORTED:
-            raise SortError(b"option '", option.encode(), b"' is not supported yet")
 
 
 def check_files0_from(options: Options) -> None:

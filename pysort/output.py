@@ -8,10 +8,13 @@ import stat
 
 from pysort.errors import NEXT_MESSAGE, SortError, file_error, shell_name
 from pysort.storage.handle import Handle
+from pysort.storage.readers import STDIN
 from pysort.storage.writer import Writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pysort.storage.iostats import IoStats
 
 STDOUT = b"standard output"
@@ -21,9 +24,11 @@ STDIO_BUFFER_BYTES = 4096
 
 class Output:
     """Opened before any input is read, so that an output that cannot be written costs nothing; emptied only when the
-    first line is ready, so that until then a failure leaves the old content."""
+    first line is ready, so that until then a failure leaves the old content.
 
-    __slots__ = ("_handle", "_name", "_started", "_writer", "written_bytes")
+    write: takes what comes next. Who puts another function there hands on to the one that was there."""
+
+    __slots__ = ("_handle", "_name", "_started", "_writer", "write", "written_bytes")
 
     def __init__(self, name: bytes | None, stats: IoStats) -> None:
         """name: of the file, None for standard output. Raises SortError `open failed: NAME: ...`."""
@@ -37,9 +42,19 @@ class Output:
                 raise file_error(b"open failed", name, error) from error
         self._writer = Writer(self._handle.fd, stats)
         self._started = False
+        self.write: Callable[[memoryview], None] = self._write
         self.written_bytes = 0
 
-    def write(self, view: memoryview) -> None:
+    def is_input(self, name: bytes) -> bool:
+        """Whether reading `name` reads what is written here: it is this regular file, under whatever name."""
+        try:
+            ours = os.fstat(self._handle.fd)
+            theirs = os.fstat(0) if name == STDIN else os.stat(name)
+        except OSError:
+            return False
+        return stat.S_ISREG(ours.st_mode) and os.path.samestat(ours, theirs)
+
+    def _write(self, view: memoryview) -> None:
         """Raises SortError `write failed: NAME: ...` and a second message, `write error`. GNU sort, whose output goes
         through a buffer of 4 KiB, says `fflush failed` when only the last flush fails."""
         self._start()

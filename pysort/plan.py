@@ -17,6 +17,7 @@ LEAST_MAP_BYTES = 64 * KIBI
 LARGEST_MAP_BYTES = 16 * MEBI
 SORT_RECORD_BYTES = 32  # a record and its scratch
 MERGE_RECORD_BYTES = 16
+CHECK_RECORD_BYTES = 16
 # Address space for each byte of input: an empty line costs its byte, record, scratch, header and short keys. Pages that
 # are not touched cost nothing.
 WORST_COST = 128
@@ -27,14 +28,16 @@ class SortPlan:
     to divide.
 
     arena_bytes: sort buffer, then the windows of the runs under merge. out_bytes: output buffer. read_bytes: most that
-    one read asks for. block_bytes: spill block. fan_in: runs merged at once. map_bytes: most that one mapping shows,
-    where inputs or runs are mapped: the pages that it touches count as this process's.
+    one read asks for. block_bytes: spill block. fan_in: runs merged at once; input_fan_in: the same where inputs are
+    among them, each of which costs a descriptor. map_bytes: most that one mapping shows, where inputs or runs are
+    mapped: the pages that it touches count as this process's.
     """
 
     __slots__ = (
         "arena_bytes",
         "block_bytes",
         "fan_in",
+        "input_fan_in",
         "map_bytes",
         "memory_bytes",
         "out_bytes",
@@ -49,9 +52,11 @@ class SortPlan:
         input_bytes: int | None = None,
         input_mapped: bool = False,
         runs_mapped: bool = False,
+        descriptor_n: int | None = None,
     ) -> None:
         """memory_bytes: what -S grants, or the default. batch_size: a cap on the fan-in, if the user gave one.
-        input_bytes: the size of all inputs, None if not known."""
+        input_bytes: the size of all inputs, None if not known. descriptor_n: inputs that may be open at once, None
+        without a limit."""
         memory = max(memory_bytes, LEAST_MEMORY_BYTES)
         out = min(max(memory // 16, LEAST_OUT_BYTES), LARGEST_OUT_BYTES)
         arena = memory - out if memory > 4 * out else memory
@@ -71,8 +76,15 @@ class SortPlan:
         if runs_mapped:
             fan_in = min(fan_in, maps // LEAST_MAP_BYTES)
         self.fan_in = max(min(fan_in, batch_size or fan_in), 2)
+        self.input_fan_in = self.fan_in if descriptor_n is None else max(min(self.fan_in, descriptor_n), 2)
         self.map_bytes = max(maps // (self.fan_in if runs_mapped else 1), LEAST_MAP_BYTES)
         self.map_bytes = min(self.map_bytes, LARGEST_MAP_BYTES)
+
+    def fan_in_for(self, longest_line: int) -> int:
+        """The runs that can be merged at once when their lines are up to so long: half a window holds an incomplete
+        line, the line that -u keeps, and a block."""
+        window = 4 * longest_line + 2 * self.block_bytes
+        return max(min(self.fan_in, self.arena_bytes // window), 2)
 
     def window_bytes(self, run_n: int) -> int:
         """The window of each of run_n <= fan_in runs under merge."""

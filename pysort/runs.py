@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pysort.arena import LineBuffer
-from pysort.errors import SortError
-from pysort.plan import LARGEST_ARENA_BYTES, SORT_RECORD_BYTES
+from pysort.plan import SORT_RECORD_BYTES
+from pysort.storage.readers import LineReader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,32 +19,27 @@ if TYPE_CHECKING:
 class Inputs:
     """All inputs as one text: opened one at a time, in order, each line complete."""
 
-    __slots__ = ("_last", "_names", "_open", "_reader", "_separator")
+    __slots__ = ("_names", "_open", "_reader", "_separator")
 
     def __init__(self, names: Sequence[bytes], separator: int, open_input: Callable[[bytes], InputReader]) -> None:
         self._names = iter(names)
         self._separator = separator
         self._open = open_input
-        self._reader: InputReader | None = None
-        self._last = separator  # the byte read last
+        self._reader: LineReader | None = None
 
     def readinto(self, view: memoryview) -> int:
-        """Read the next bytes into the front of a view that is not empty. Returns how many, 0 at the end of all inputs.
-        Where an input ends in an incomplete line its separator is supplied."""
+        """Read the next bytes into the front of a view that is not empty. Returns how many, 0 at the end of all
+        inputs."""
         while True:
             if self._reader is None:
                 name = next(self._names, None)
                 if name is None:
                     return 0
-                self._reader = self._open(name)
+                self._reader = LineReader(self._open(name), self._separator)
             n = self._reader.readinto(view)
             if n:
-                self._last = view[n - 1]
                 return n
             self.close()
-            if self._last != self._separator:
-                self._last = view[0] = self._separator
-                return 1
 
     def close(self) -> None:
         if self._reader is not None:
@@ -76,7 +71,7 @@ class RunGenerator:
             if full or room <= 0:
                 if buffer.n:
                     return False
-                self._grow()
+                self._arena.double(buffer)
                 continue
             n = self._inputs.readinto(buffer.view[buffer.stop :][: min(room, self._read_bytes)])
             if n == 0:
@@ -84,18 +79,10 @@ class RunGenerator:
             self._stats.input_bytes += n
             buffer.stop += n
 
-    def _grow(self) -> None:
-        """For a line that is longer than the sort buffer: the one case in which -S is exceeded."""
-        size = min(2 * self._arena.size, LARGEST_ARENA_BYTES)
-        if size == self._arena.size:
-            raise SortError(b"memory exhausted: a line of more than 4 GiB")
-        self._buffer.view.release()
-        self._arena.grow(size)
-        self._buffer.view = self._arena.view[:]
-
     def sort(self) -> None:
         buffer = self._buffer
-        self._kept = self._order.kernel.sort(self._order.program, buffer.view, buffer.top, buffer.n)
+        self._stats.longest_line_bytes = buffer.longest
+        self._kept = self._order.kernel.sort(self._order.program, self._order.locale, buffer.view, buffer.top, buffer.n)
 
     def write(self, out: memoryview, write: Callable[[memoryview], None]) -> None:
         """Hand the sorted lines to `write`, in pieces of at most len(out)."""

@@ -2,76 +2,81 @@
 
 from __future__ import annotations
 
-import os
-import stat
+import errno
 
 from pysort.arena import Arena
-from pysort.merge import Merge
+from pysort.check import Disorder, check
+from pysort.errors import SortError
+from pysort.merge import InputRun, Merge
 from pysort.output import Output
 from pysort.plan import merge_pass
 from pysort.runs import Inputs, RunGenerator
+from pysort.storage.compressor import Compressor
 from pysort.storage.hints import parse_hints
 from pysort.storage.iostats import IoStats
-from pysort.storage.readers import STDIN, check_readable, open_input
+from pysort.storage.readers import STDIN, LineReader, check_readable, open_input
 from pysort.storage.spill import SpillSpace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import TypeVar
 
     from pysort.environ import Environment
+    from pysort.errors import SortError
     from pysort.kernel import Order
+    from pysort.merge import Reader
     from pysort.options import Options
     from pysort.plan import SortPlan
     from pysort.stats import SortStats
     from pysort.storage.readers import InputReader
     from pysort.storage.spillfile import SpilledRun
 
-    T = TypeVar("T")
-    # Hands lines to a write function, in pieces of at most the buffer's length.
-    Producer = Callable[[memoryview, Callable[[memoryview], None]], None]
+    Write = Callable[[memoryview], None]
+    Source = SpilledRun | bytes  # what is merged: bytes name an input
 
-
-def input_bytes(names: Sequence[bytes]) -> int | None:
-    """What there is to read, None when an input does not tell (pipes, devices, files of size 0 as in /proc)."""
-    total = 0
-    for name in names:
-        try:
-            status = os.fstat(0) if name == STDIN else os.stat(name)
-        except OSError:
-            return None
-        if not stat.S_ISREG(status.st_mode) or not status.st_size:
-            return None
-        total += status.st_size + 1  # a missing separator
-    return total
+NO_MORE_DESCRIPTORS = (errno.EMFILE, errno.ENFILE)
 
 
 class Sorter:
-    """The executor of one plan: run() once, then close()."""
+    """The executor of one plan: sort() or merge() once, then close()."""
 
-    __slots__ = ("_arena", "_order", "_out", "_output", "_plan", "_spill", "_stats")
+    __slots__ = ("_arena", "_input_fan_in", "_open_input", "_order", "_out", "_output", "_plan", "_spill", "_stats")
 
-    def __init__(self, order: Order, plan: SortPlan, output: Output, spill: SpillSpace, stats: SortStats) -> None:
+    def __init__(
+        self,
+        order: Order,
+        plan: SortPlan,
+        open_input: Callable[[bytes], InputReader],
+        output: Output,
+        spill: SpillSpace,
+        stats: SortStats,
+    ) -> None:
         self._order = order
         self._plan = plan
+        self._open_input = open_input
         self._output = output
         self._spill = spill
         self._stats = stats
+        self._input_fan_in = plan.input_fan_in
         self._arena = Arena(plan.arena_bytes)
         self._out = memoryview(bytearray(plan.out_bytes))
 
-    def run(self, inputs: Inputs) -> None:
+    def sort(self, names: Sequence[bytes]) -> None:
         """Sort all lines of the inputs to the output. Raises SortError."""
-        runs = self._generate(inputs)
-        while runs:
-            runs = self._merge_pass(runs)
-        self._output.finish()
+        self._merge_all(self._generate(Inputs(names, self._order.separator, self._open_input)))
 
-    def _generate(self, inputs: Inputs) -> list[SpilledRun]:
+    def merge(self, names: Sequence[bytes]) -> None:
+        """Merge the inputs to the output, each as it is. Raises SortError."""
+        sources: list[Source] = list(names)
+        for i, name in enumerate(names):
+            if self._output.is_input(name):  # gone as soon as the first line is written: it becomes a run
+                sources[i], _ = self._merge_to_run([name])
+        self._merge_all(sources)
+
+    def _generate(self, inputs: Inputs) -> list[Source]:
         """The spilled runs; none when everything fitted the sort buffer, whose lines are then in the output."""
         generator = RunGenerator(self._order, self._arena, inputs, self._plan.read_bytes, self._stats)
-        runs: list[SpilledRun] = []
+        runs: list[Source] = []
         try:
             ended = False
             while not ended:
@@ -80,67 +85,162 @@ class Sorter:
                 if ended and not runs:
                     generator.write(self._out, self._output.write)
                 else:
-                    runs.append(self._spilled(generator.write))
+                    writer = self._spill.start_run()
+                    generator.write(self._out, writer.write)
+                    runs.append(writer.finish())
         finally:
             generator.close()
         self._stats.runs_n = len(runs) or 1
         return runs
 
-    def _spilled(self, produce: Producer) -> SpilledRun:
-        writer = self._spill.start_run()
-        produce(self._out, writer.write)
-        return writer.finish()
+    def _merge_all(self, sources: list[Source]) -> None:
+        while sources:
+            merges = merge_pass(len(sources), self._fan_in(sources))
+            is_last = merges == [(0, len(sources))]
+            sources = self._last_pass(sources) if is_last else self._pass(sources, merges)
+        self._output.finish()
 
-    def _merge_pass(self, runs: list[SpilledRun]) -> list[SpilledRun]:
-        """The runs that are left; none when the pass was the last and its lines are in the output."""
-        self._stats.merge_passes_n += 1
-        merges = merge_pass(len(runs), self._plan.fan_in)
-        if merges == [(0, len(runs))]:
-            self._merge(runs, lambda produce: produce(self._out, self._output.write))
+    def _fan_in(self, sources: Sequence[Source]) -> int:
+        fan_in = self._plan.fan_in_for(self._stats.longest_line_bytes)
+        take_descriptors = any(isinstance(source, bytes) or source.compressor for source in sources)
+        return min(fan_in, self._input_fan_in) if take_descriptors else fan_in
+
+    def _last_pass(self, sources: list[Source]) -> list[Source]:
+        """Merge everything to the output. Where that takes more descriptors than could be foreseen nothing is done:
+        the sources are returned, to be merged fewer at once."""
+        readers = self._open(sources)
+        if len(readers) == len(sources):
+            self._stats.merge_passes_n += 1
+            self._merge(readers, self._output.write)
             return []
-        left: list[SpilledRun] = []
+        for reader in readers:
+            reader.close()
+        self._input_fan_in = max(len(readers) - 1, 2)  # one is for the run
+        return sources
+
+    def _pass(self, sources: list[Source], merges: Sequence[tuple[int, int]]) -> list[Source]:
+        """The sources that are left when these have been merged."""
+        self._stats.merge_passes_n += 1
+        left: list[Source] = []
         done = 0
         for first, count in merges:
-            left += runs[done:first]
-            done = first + count
-            left.append(self._merge(runs[first:done], self._spilled))
-        return left + runs[done:]
+            left += sources[done:first]
+            run, merged_n = self._merge_to_run(sources[first : first + count])
+            left.append(run)
+            done = first + merged_n
+        return left + sources[done:]
 
-    def _merge(self, runs: Sequence[SpilledRun], consume: Callable[[Producer], T]) -> T:
-        self._stats.merges_n += 1
-        readers = [self._spill.open_run(run) for run in runs]
-        merge = Merge(self._order, self._arena, readers, self._plan.window_bytes(len(runs)))
+    def _merge_to_run(self, sources: Sequence[Source]) -> tuple[SpilledRun, int]:
+        """Merge as many of the sources as can be opened. Returns the run and their number."""
+        writer = self._spill.start_run()  # before the inputs have taken every descriptor
+        readers = self._open(sources)
+        self._merge(readers, writer.write)
+        return writer.finish(), len(readers)
+
+    def _open(self, sources: Sequence[Source]) -> list[Reader]:
+        """Readers of the sources, of all but the last ones where there are no descriptors for more than two."""
+        readers: list[Reader] = []
         try:
-            return consume(merge.run)
+            for source in sources:
+                readers.append(self._reader(source))
+        except SortError as error:
+            if error.errno not in NO_MORE_DESCRIPTORS or len(readers) < 2:
+                for reader in readers:
+                    reader.close()
+                raise
+        return readers
+
+    def _reader(self, source: Source) -> Reader:
+        if isinstance(source, bytes):
+            reader = self._open_input(source)
+            return InputRun(reader, self._order.separator, self._plan.block_bytes, self._stats)
+        return self._spill.open_run(source)
+
+    def _merge(self, readers: Sequence[Reader], write: Write) -> None:
+        self._stats.merges_n += 1
+        if self._arena.size > self._plan.arena_bytes:  # a long line has been here
+            self._arena.resize(self._plan.arena_bytes)
+        merge = Merge(self._order, self._arena, readers, self._plan.window_bytes(len(readers)))
+        try:
+            merge.run(self._out, write)
         finally:
             merge.close()
+        self._stats.longest_line_bytes = max(self._stats.longest_line_bytes, merge.longest)
 
     def close(self) -> None:
         self._arena.close()
 
 
-def sort(order: Order, plan: SortPlan, options: Options, environment: Environment, stats: SortStats) -> None:
-    """Sort as the options say. Fills stats. Raises SortError; whatever happens, nothing is left behind."""
-    names = options.files or (STDIN,)
+def sort(
+    order: Order,
+    plan: SortPlan,
+    options: Options,
+    names: Sequence[bytes],
+    environment: Environment,
+    stats: SortStats,
+    warn: Callable[[SortError], None],
+    annotate: Callable[[Write], Write] | None = None,
+) -> None:
+    """Sort or merge as the options say. names: of all inputs. Fills stats. warn: told what the user should know though
+    the sort goes on. annotate: makes what lines are written with out of the output's own write. Raises SortError;
+    whatever happens, nothing is left behind."""
     io = IoStats()
     input_hints = parse_hints(options.fadvise, b"--fadvise")
     run_hints = parse_hints(options.run_fadvise, b"--run-fadvise")
     check_readable(names)
     output = Output(options.output, io)
+    if annotate is not None:
+        output.write = annotate(output.write)
     directories = options.temporary_directories or (environment.temporary_directory,)
+    kind = options.input_reader
+    if options.merge and options.reader == "mmap":
+        kind = "mmap"  # the inputs are read as runs are
 
     def open_named(name: bytes) -> InputReader:
-        reader = open_input(name, input_hints, options.input_reader, io, window_bytes=plan.map_bytes)
-        reader.size_hint()  # where GNU sort finds that standard input is closed
+        reader = open_input(name, input_hints, kind, io, window_bytes=plan.map_bytes)
+        if not options.merge:
+            reader.size_hint()  # where GNU sort finds that standard input is closed
         return reader
 
-    inputs = Inputs(names, order.separator, open_named)
-    with SpillSpace(directories, plan.block_bytes, run_hints, options.reader, io, window_bytes=plan.map_bytes) as spill:
-        sorter = Sorter(order, plan, output, spill, stats)
+    with SpillSpace(
+        directories,
+        plan.block_bytes,
+        run_hints,
+        options.reader,
+        io,
+        window_bytes=plan.map_bytes,
+        compressor=None if options.compress_program is None else Compressor(options.compress_program, warn),
+    ) as spill:
+        sorter = Sorter(order, plan, open_named, output, spill, stats)
         try:
-            sorter.run(inputs)
+            if options.merge:
+                sorter.merge(without_repeated_stdin(names))
+            else:
+                sorter.sort(names)
         finally:
             sorter.close()
             stats.spilled_bytes = spill.counters.written_bytes
             stats.temporary_bytes_peak = spill.counters.peak_bytes
             stats.output_bytes = output.written_bytes
+
+
+def without_repeated_stdin(names: Sequence[bytes]) -> list[bytes]:
+    """The names, of which the first `-` gets all of standard input: read by turns with another it would be cut at no
+    line's end."""
+    first = names.index(STDIN) if STDIN in names else None
+    return [name for i, name in enumerate(names) if name != STDIN or i == first]
+
+
+def check_sorted(order: Order, plan: SortPlan, options: Options, name: bytes) -> None:
+    """Returns when the input is sorted. Raises Disorder when it is not, SortError when that cannot be told."""
+    hints = parse_hints(options.fadvise, b"--fadvise")
+    parse_hints(options.run_fadvise, b"--run-fadvise")
+    arena = Arena(plan.arena_bytes)
+    reader = open_input(name, hints, options.input_reader, IoStats(), window_bytes=plan.map_bytes)
+    try:
+        found = check(order, arena, LineReader(reader, order.separator), plan.read_bytes)
+    finally:
+        reader.close()
+        arena.close()
+    if found is not None:
+        raise Disorder(name, *found, order.separator, quiet=options.check == "C")

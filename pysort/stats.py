@@ -10,6 +10,7 @@ class SortStats:
     __slots__ = (
         "input_bytes",
         "kernel",
+        "longest_line_bytes",
         "merge_passes_n",
         "merges_n",
         "output_bytes",
@@ -21,6 +22,7 @@ class SortStats:
     def __init__(self, kernel: str) -> None:
         self.kernel = kernel
         self.input_bytes = 0
+        self.longest_line_bytes = 0
         self.output_bytes = 0
         self.runs_n = 0
         self.merge_passes_n = 0

@@ -2,13 +2,15 @@
 
 A start of the interpreter costs many times a small sort; forking lets the property tests run hundreds. A request is a
 line of JSON on standard input: argv (hex), cwd, stdin (hex), pipe (whether stdin is a pipe or a file), descriptors (a
-limit or null). The answer is a line of JSON: status, stats (null if the job failed). What the job writes is in
-cwd/.stdout and cwd/.stderr.
+limit or null), env (the whole environment). The answer is a line of JSON: status, stats (null if the job failed). What
+the job writes is in cwd/.stdout and cwd/.stderr.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
+import locale
 import os
 import resource
 import signal
@@ -34,6 +36,14 @@ def fill_stdin(data: bytes, pipe: bool) -> None:
     os.dup2(reader, 0)
 
 
+def set_environment(env: dict[str, str]) -> None:
+    """As if the interpreter had been started in it."""
+    os.environ.clear()
+    os.environ.update(env)
+    with contextlib.suppress(locale.Error):
+        locale.setlocale(locale.LC_CTYPE, "")
+
+
 def report_stats() -> None:
     """Make cli tell the stats of the job, which it otherwise keeps to itself."""
     execute = cli.execute
@@ -50,6 +60,7 @@ def report_stats() -> None:
 def run_in_child(job: dict[str, Any], stats_descriptor: int) -> NoReturn:
     signal.alarm(TIMEOUT_S)
     os.chdir(job["cwd"])
+    set_environment(job["env"])
     os.dup2(stats_descriptor, STATS_DESCRIPTOR)
     fill_stdin(bytes.fromhex(job["stdin"]), job["pipe"])
     for descriptor, name in ((1, ".stdout"), (2, ".stderr")):

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
+import locale
 import os
 import re
 import resource
@@ -60,6 +62,19 @@ def system_sort_is_gnu() -> bool:
     except OSError:
         return False
     return b"GNU coreutils" in banner
+
+
+@functools.cache
+def has_locale(name: str) -> bool:
+    """Whether the C library can open it; the encoding may be spelled in any way."""
+    library = ctypes.CDLL(None)
+    library.newlocale.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)
+    library.newlocale.restype = ctypes.c_void_p
+    library.freelocale.argtypes = (ctypes.c_void_p,)
+    handle = library.newlocale(1 << locale.LC_CTYPE, name.encode(), None)
+    if handle:
+        library.freelocale(handle)
+    return bool(handle)
 
 
 needs_gnu = pytest.mark.skipif(not system_sort_is_gnu(), reason="the system's sort is not GNU's")

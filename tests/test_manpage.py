@@ -18,7 +18,7 @@ from pysort import __version__
 from pysort.keys.spec import parse_key, parse_obsolescent
 from pysort.manpage import DETAILS, PROSE, escape, render
 from pysort.option_table import OPTIONS
-from pysort.options import UNSUPPORTED, parse, require_supported
+from pysort.options import parse
 from pysort.storage.hints import HINTS
 
 PAGE = Path(__file__).parent.parent / "man" / "pysort.1"
@@ -81,18 +81,6 @@ def test_every_option_is_there(option) -> None:
     assert f"{', '.join(names)}{argument} {text[0].upper()}{text[1:]}." in plain(render())
 
 
-@needs_groff
-def test_options_that_are_refused_are_marked() -> None:
-    page = plain(render())
-    for option in OPTIONS:
-        unsupported = not UNSUPPORTED.isdisjoint([f"-{option.letter}", f"--{option.name}"])
-        text = option.text.replace("\n", " ")
-        assert (f"{text[1:]}. Not supported yet." in page) == unsupported
-    refused = re.search(r"not supported yet: ([^.]*)\.", page)
-    assert refused
-    assert set(refused[1].split(", ")) == UNSUPPORTED
-
-
 def test_details_belong_to_options() -> None:
     assert DETAILS.keys() <= {option.key for option in OPTIONS}
 
@@ -120,8 +108,7 @@ def test_examples_are_commands_that_pysort_takes(line: str) -> None:
     words = [command[1:] for command in commands if command[0] == "pysort"]
     assert len(words) == 1
     argv = [word.encode() for word in words[0]]
-    options = parse(argv, {}, parse_key=parse_key, parse_obsolescent=parse_obsolescent, descriptor_limit=None)
-    require_supported(options)
+    parse(argv, {}, parse_key=parse_key, parse_obsolescent=parse_obsolescent, descriptor_limit=None)
 
 
 # One escaped character, as escape() writes them.

@@ -20,13 +20,11 @@ from pysort.errors import SortError, shell_name
 from pysort.keys.spec import KeySpec, check_compatible, inherit, parse_key, parse_obsolescent
 from pysort.option_table import OPTIONS, OWN, help_text
 from pysort.options import (
-    UNSUPPORTED,
     Options,
     check_check,
     check_debug,
     check_files0_from,
     parse,
-    require_supported,
 )
 from pysort.units import SizeSpec
 
@@ -412,20 +410,6 @@ def test_an_unknown_reader_is_refused_with_those_there_are() -> None:
         "Valid arguments are:\n  - \u2018pread\u2019\n  - \u2018mmap\u2019\n"
         "Try 'pysort --help' for more information.\n"
     )
-
-
-@pytest.mark.parametrize("option", sorted(UNSUPPORTED))
-def test_what_is_not_done_yet_is_said(option: str) -> None:
-    argument = "=x" if option.startswith("--") and option != "--debug" else ""
-    with pytest.raises(SortError, match=f"^option '{option}' is not supported yet$"):
-        require_supported(read_text(option + argument))
-    if option[1] in "ghMRV":
-        with pytest.raises(SortError, match=f"^option '{option}' is not supported yet$"):
-            require_supported(read_text(f"-k 1{option[1]}"))
-
-
-def test_what_is_done_passes() -> None:
-    require_supported(read_text("-bdfinrsuz -k2n -o x -S 1M -t, -T x --parallel=2 --batch-size=3 a"))
 
 
 def test_help_shows_every_option_in_gnus_layout() -> None:

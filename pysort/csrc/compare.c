@@ -1,41 +1,126 @@
 /* The complete comparison of two records, and the check of the program that defines it. */
 #include "kernel.h"
 
-/* Whole lines, after all keys were equal. */
-static int last_resort(const struct ps_program *program, const uint8_t *arena_a, const struct ps_record *a,
-                       const uint8_t *arena_b, const struct ps_record *b)
+const struct ps_segment *ps_stage_end(const struct ps_program *program, uint32_t stage)
 {
-    const struct ps_header line_a = ps_header_of(arena_a, a);
-    const struct ps_header line_b = ps_header_of(arena_b, b);
-    int order = ps_compare_bytes(arena_a + line_a.offset, line_a.length, arena_b + line_b.offset, line_b.length);
-    return program->flags & PS_REVERSE ? -order : order;
+    const struct ps_segment *segments = ps_segments(program);
+    for (uint32_t i = 0; i < program->segment_n; i++)
+        if (segments[i].kind == PS_COLLATE && stage-- == 0)
+            return segments + i;
+    return NULL;
 }
 
-int ps_compare(const struct ps_program *program, const uint8_t *arena_a, const struct ps_record *a,
-               const uint8_t *arena_b, const struct ps_record *b)
+void ps_next_stage(const uint8_t *arena, struct ps_record *record)
+{
+    uint32_t length;
+    __builtin_memcpy(&length, arena + record->offset + record->length, sizeof length);
+    record->offset += record->length + (uint32_t)sizeof length + (uint32_t)sizeof(struct ps_header);
+    record->length = length;
+    record->prefix = ps_load_prefix(arena + record->offset, length);
+}
+
+int ps_compare_lines(struct ps_context *context, const uint8_t *a, size_t a_n, const uint8_t *b, size_t b_n)
+{
+    int order = context->program->flags & PS_COLLATE_LINES ? ps_collate_text(context, NULL, a, a_n, b, b_n)
+                                                           : ps_compare_bytes(a, a_n, b, b_n);
+    return context->program->flags & PS_REVERSE ? -order : order;
+}
+
+/* Keys of one stage whose prefixes are equal: see compare_at in radix.c. */
+static int compare_stage(const uint8_t *arena_a, const struct ps_record *a, const uint8_t *arena_b,
+                         const struct ps_record *b)
 {
     size_t shorter = a->length < b->length ? a->length : b->length;
-    size_t known = shorter < 8 ? shorter : 8; /* equal prefixes: see compare_at in radix.c */
-    int order = ps_compare_bytes(arena_a + a->offset + known, a->length - known, arena_b + b->offset + known,
-                                 b->length - known);
+    size_t known = shorter < 8 ? shorter : 8;
+    return ps_compare_bytes(arena_a + a->offset + known, a->length - known, arena_b + b->offset + known,
+                            b->length - known);
+}
+
+int ps_compare(struct ps_context *context, const uint8_t *arena_a, const struct ps_record *a, const uint8_t *arena_b,
+               const struct ps_record *b)
+{
+    const struct ps_program *program = context->program;
+    int order = compare_stage(arena_a, a, arena_b, b);
     if (program->segment_n == 0)
         return program->flags & PS_REVERSE ? -order : order;
-    if (order || program->flags & (PS_STABLE | PS_UNIQUE))
+    if (order)
         return order;
-    return last_resort(program, arena_a, a, arena_b, b);
+
+    const struct ps_header line_a = ps_header_of(arena_a, a), line_b = ps_header_of(arena_b, b);
+    const uint8_t *text_a = arena_a + line_a.offset, *text_b = arena_b + line_b.offset;
+    const struct ps_segment *last = ps_segments(program) + program->segment_n - 1;
+    struct ps_record x = *a, y = *b;
+    for (uint32_t stage = 0;; stage++) {
+        const struct ps_segment *end = ps_stage_end(program, stage);
+        if (end == NULL)
+            break;
+        order = ps_collate_keys(context, end, text_a, line_a.length, text_b, line_b.length);
+        if (order)
+            return order;
+        if (end == last)
+            break;
+        ps_next_stage(arena_a, &x);
+        ps_next_stage(arena_b, &y);
+        if (x.prefix != y.prefix)
+            return x.prefix < y.prefix ? -1 : 1;
+        order = compare_stage(arena_a, &x, arena_b, &y);
+        if (order)
+            return order;
+    }
+    if (program->flags & (PS_STABLE | PS_UNIQUE))
+        return 0;
+    return ps_compare_lines(context, text_a, line_a.length, text_b, line_b.length);
+}
+
+size_t ps_check(const struct ps_program *program, const struct ps_locale *locale, const uint8_t *arena,
+                const uint8_t *top, size_t n)
+{
+    const struct ps_record *records = (const struct ps_record *)(const void *)top;
+    const int least = program->flags & PS_UNIQUE ? 0 : 1; /* the least order that is disorder */
+    struct ps_context context = {program, locale, {{NULL, NULL}, {0, 0}, 0}};
+    size_t i = 1;
+    for (; i < n; i++) {
+        const struct ps_record *before = records - i, *record = records - 1 - i;
+        int order = before->prefix < record->prefix   ? -1
+                    : before->prefix > record->prefix ? 1
+                                                      : ps_compare(&context, arena, before, arena, record);
+        if (order >= least || context.scratch.failed)
+            break;
+    }
+    if (context.scratch.failed)
+        i = PS_NO_MEMORY;
+    else if (i > n)
+        i = n;
+    ps_scratch_free(&context.scratch);
+    return i;
 }
 
 static int segment_is_valid(const struct ps_program *program, uint32_t index)
 {
     const struct ps_segment *segment = ps_segments(program) + index;
-    if (segment->kind > PS_NUMERIC || segment->field_separator > PS_NO_BYTE || segment->point > PS_NO_BYTE ||
+    if (segment->kind >= PS_KIND_N || segment->field_separator > PS_NO_BYTE || segment->point > PS_NO_BYTE ||
         segment->grouping > PS_NO_BYTE)
         return 0;
     if (segment->table != PS_NO_TABLE && segment->table >= program->table_n)
         return 0;
+    if (segment->kind == PS_MONTH && program->months_n == 0)
+        return 0;
     if (segment->flags & PS_SEG_BARE)
         return segment->kind == PS_TEXT && index == program->segment_n - 1 && !(segment->flags & PS_SEG_REVERSE);
     return 1;
+}
+
+static int months_are_valid(const uint8_t *months, size_t size)
+{
+    unsigned n = 0;
+    for (; size > 0; n++) {
+        if (size < 2 || size - 2 < months[1])
+            return 0;
+        const size_t step = 2 + (size_t)months[1];
+        months += step;
+        size -= step;
+    }
+    return n == 0 || n == 12;
 }
 
 int ps_program_is_valid(const void *bytes, size_t size)
@@ -47,10 +132,24 @@ int ps_program_is_valid(const void *bytes, size_t size)
     if (program->separator > 255 || program->segment_n > size / sizeof(struct ps_segment))
         return 0;
     size -= program->segment_n * sizeof(struct ps_segment);
-    if (program->table_n != size / sizeof(struct ps_table) || size % sizeof(struct ps_table) != 0)
+    if (program->table_n > size / sizeof(struct ps_table))
+        return 0;
+    size -= program->table_n * sizeof(struct ps_table);
+    if (program->months_n != size || !months_are_valid(ps_months(program), size))
         return 0;
     for (uint32_t i = 0; i < program->segment_n; i++)
         if (!segment_is_valid(program, i))
             return 0;
     return 1;
+}
+
+int ps_program_needs_locale(const struct ps_program *program)
+{
+    const struct ps_segment *segments = ps_segments(program);
+    if (program->flags & PS_COLLATE_LINES)
+        return 1;
+    for (uint32_t i = 0; i < program->segment_n; i++)
+        if (segments[i].kind == PS_COLLATE || segments[i].kind == PS_GENERAL || segments[i].flags & PS_SEG_COLLATED)
+            return 1;
+    return 0;
 }

@@ -16,10 +16,19 @@
  * (no segments in the program) the line is its own key. In keyed order the record addresses the encoded key, and the 8
  * bytes before it (struct ps_header) say where the line is.
  *
- * The order of two keys is memcmp's, a shorter key before a longer one that it begins. */
+ * Keys compare by memcmp, a shorter key before a longer one that it begins. A segment that is not exact (PS_COLLATE) ends
+ * a stage of the key: its encoding only refines towards the order, so where two keys are equal up to its end, the
+ * segment's own comparison (strcoll) decides before the next stage is looked at. A record addresses its first stage.
+ * Every later stage lies behind the one before:
+ *
+ *     | header | stage 0 | length of stage 1, 4 bytes | header | stage 1 | ... */
 #ifndef PYSORT_KERNEL_H
 #define PYSORT_KERNEL_H
 
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* strcoll_l, strxfrm_l, strtold_l */
+#endif
+#include <locale.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -37,11 +46,19 @@ struct ps_header {
 /* Flags of a program. */
 #define PS_REVERSE 1u /* whole lines compare backwards: plain order, and the last-resort comparison of keyed order */
 #define PS_STABLE 2u  /* keyed order: no last-resort comparison, equal keys keep their input order */
+#define PS_COLLATE_LINES 8u /* the last resort compares by the locale's collation, not by bytes */
 #define PS_UNIQUE 4u  /* of lines that compare equal only the first is kept; implies PS_STABLE */
 
 /* Kinds of segment. */
 #define PS_TEXT 0u    /* bytes, after the segment's table if it has one */
 #define PS_NUMERIC 1u /* -n: sign, digits, decimal point, digits; any length */
+#define PS_HUMAN 2u   /* -h: the unit behind the number first, then as -n */
+#define PS_MONTH 3u   /* -M */
+#define PS_GENERAL 4u /* -g: the C library's long double */
+#define PS_VERSION 5u /* -V; filtered by the table as PS_TEXT is */
+#define PS_RANDOM 6u  /* -R: MD5 of the seed and the key; filtered by the table */
+#define PS_COLLATE 7u /* text in the locale's order, filtered by the table. Not exact: ends a stage */
+#define PS_KIND_N 8u
 
 /* Flags of a segment. */
 #define PS_SEG_REVERSE 1u     /* the encoding is complemented */
@@ -49,6 +66,8 @@ struct ps_header {
 #define PS_SEG_END_BLANKS 4u   /* skip blanks before counting end_char (b on the end position) */
 #define PS_SEG_TO_LINE_END 8u  /* no end position was given */
 #define PS_SEG_BARE 16u /* last segment, text, not reversed: bytes as they are, neither escaped nor terminated */
+
+#define PS_SEG_COLLATED 32u /* PS_RANDOM: of the strxfrm of each NUL-separated piece, not of the bytes */
 
 #define PS_NO_TABLE UINT32_MAX
 #define PS_NO_BYTE 256u
@@ -75,12 +94,17 @@ struct ps_table {
     uint8_t map[256];
 };
 
-/* The order of lines, complete. Followed in memory by segment_n segments and table_n tables. */
+/* The order of lines, complete. Followed in memory by segment_n segments, table_n tables and months_n bytes: the
+ * twelve months in the order of their names, each its number (1 to 12), the length of its name and the name. months_n is
+ * 0 when no segment is a PS_MONTH. */
 struct ps_program {
     uint32_t flags;
     uint32_t segment_n; /* 0: plain order */
     uint32_t table_n;
     uint32_t separator; /* the byte that ends a line */
+    uint32_t months_n;
+    uint32_t unused;
+    uint8_t seed[16]; /* of PS_RANDOM */
     uint8_t blank[256]; /* 1 for the bytes that separate fields by default */
 };
 
@@ -93,6 +117,26 @@ static inline const struct ps_table *ps_tables(const struct ps_program *program)
 {
     return (const struct ps_table *)(ps_segments(program) + program->segment_n);
 }
+
+static inline const uint8_t *ps_months(const struct ps_program *program)
+{
+    return (const uint8_t *)(ps_tables(program) + program->table_n);
+}
+
+/* A locale, opened by module.c: what PS_GENERAL, PS_COLLATE and a collated PS_RANDOM need. */
+#define PS_ASCII 128
+#define PS_L1_MAX 8
+struct ps_locale {
+    locale_t collate; /* for strcoll_l and strxfrm_l */
+    locale_t numeric; /* for strtold_l */
+    int coarse;       /* first-level collation keys are known to agree with strcoll on this C library */
+    int ascii;        /* ... and that of an ASCII string is that of its characters, strung together: */
+    uint8_t l1_length[PS_ASCII];
+    uint8_t l1[PS_ASCII][PS_L1_MAX];
+};
+
+/* Fills what follows from the two handles. coarse: see there. Takes some milliseconds. collate.c */
+void ps_locale_prepare(struct ps_locale *locale, int coarse);
 
 /* Big-endian number of the first min(n, 8) bytes at p, zero-padded. */
 static inline uint64_t ps_load_prefix(const uint8_t *p, size_t n)
@@ -132,9 +176,10 @@ static inline struct ps_header ps_header_of(const uint8_t *arena, const struct p
 /* lines.c ---------------------------------------------------------------------------------------------------------
  * Split arena[start:stop] at the separator. Each complete line becomes the next record below `top`, until there are
  * n_max. n: records there already. Returns how many there are now; *consumed is where the first line that was not taken
- * begins. In keyed order the records address lines until ps_encode replaces them. */
+ * begins, *longest the length of the longest that was. In keyed order the records address lines until ps_encode
+ * replaces them. */
 size_t ps_scan(const struct ps_program *program, const uint8_t *arena, size_t start, size_t stop, uint8_t *top, size_t n,
-               size_t n_max, size_t *consumed);
+               size_t n_max, size_t *consumed, size_t *longest);
 
 /* fields.c ---------------------------------------------------------------------------------------------------------
  * Where a segment's key lies in a line. *end >= *start always: a key that ends before it starts is empty. */
@@ -145,23 +190,67 @@ void ps_find_key(const struct ps_program *program, const struct ps_segment *segm
  * Encode the keys of records first..last-1, which address lines, as header and key bytes from arena + *at upwards, never
  * past arena + limit, and make the records address them. Returns the index of the first record that was not encoded for
  * want of room (last when all were); *at is the new end of the keys. */
-size_t ps_encode(const struct ps_program *program, uint8_t *arena, uint8_t *top, size_t first, size_t last, size_t *at,
-                 size_t limit);
+size_t ps_encode(const struct ps_program *program, const struct ps_locale *locale, uint8_t *arena, uint8_t *top,
+                 size_t first, size_t last, size_t *at, size_t limit);
+
+/* collate.c --------------------------------------------------------------------------------------------------------
+ * Room for NUL-terminated copies, allocated inside one call of a kernel function and freed before it returns. All zero at
+ * the start. `failed` is sticky: the comparison that ran out of memory answered 0, and its caller has to give up. */
+struct ps_scratch {
+    char *buffer[2];
+    size_t size[2];
+    int failed;
+};
+
+void ps_scratch_free(struct ps_scratch *scratch);
+
+/* What a comparison needs beside the records. */
+struct ps_context {
+    const struct ps_program *program;
+    const struct ps_locale *locale;
+    struct ps_scratch scratch;
+};
+
+/* strcoll's order of two texts with their NULs: piece by piece, fewer pieces before more. */
+int ps_collate_text(struct ps_context *context, const struct ps_table *table, const uint8_t *a, size_t a_n,
+                    const uint8_t *b, size_t b_n);
+
+/* The same for the keys that a PS_COLLATE segment finds in two lines, reversed if it is. */
+int ps_collate_keys(struct ps_context *context, const struct ps_segment *segment, const uint8_t *line_a, size_t a_n,
+                    const uint8_t *line_b, size_t b_n);
 
 /* compare.c --------------------------------------------------------------------------------------------------------
- * The complete comparison of two records whose prefixes are equal (keys, then the last resort): negative, 0 or
+ * The complete comparison of two records whose prefixes are equal (all stages, then the last resort): negative, 0 or
  * positive. */
-int ps_compare(const struct ps_program *program, const uint8_t *arena_a, const struct ps_record *a,
-               const uint8_t *arena_b, const struct ps_record *b);
+int ps_compare(struct ps_context *context, const uint8_t *arena_a, const struct ps_record *a, const uint8_t *arena_b,
+               const struct ps_record *b);
 
-/* Whether `size` bytes at `program` are a complete program that the functions here can follow. */
+/* The last resort alone: whole lines, backwards under PS_REVERSE. */
+int ps_compare_lines(struct ps_context *context, const uint8_t *a, size_t a_n, const uint8_t *b, size_t b_n);
+
+/* The PS_COLLATE segment that ends a stage, or NULL for the last stage if that is exact. */
+const struct ps_segment *ps_stage_end(const struct ps_program *program, uint32_t stage);
+
+/* Makes the record address the stage behind the one that it addresses. */
+void ps_next_stage(const uint8_t *arena, struct ps_record *record);
+
+/* Index of the first record i >= 1 of the n below `top` that is out of order with the one before it (greater, or equal
+ * under PS_UNIQUE), n when there is none, PS_NO_MEMORY. */
+#define PS_NO_MEMORY SIZE_MAX
+size_t ps_check(const struct ps_program *program, const struct ps_locale *locale, const uint8_t *arena,
+                const uint8_t *top, size_t n);
+
+/* Whether `size` bytes at `program` are a complete program that the functions here can follow; needs_locale tells
+ * whether a locale has to be given with it. */
 int ps_program_is_valid(const void *program, size_t size);
+int ps_program_needs_locale(const struct ps_program *program);
 
 /* radix.c ----------------------------------------------------------------------------------------------------------
  * Sort the n records below `top` (stable); the n records below those are scratch. The result lies in ascending order
  * from top - 16 * n on, each record addressing its line, prefixes undefined. Returns how many are left: n, or fewer
- * under PS_UNIQUE. */
-size_t ps_sort(const struct ps_program *program, const uint8_t *arena, uint8_t *top, size_t n);
+ * under PS_UNIQUE; PS_NO_MEMORY when there was none for a comparison. */
+size_t ps_sort(const struct ps_program *program, const struct ps_locale *locale, const uint8_t *arena, uint8_t *top,
+               size_t n);
 
 /* emit.c -----------------------------------------------------------------------------------------------------------
  * Copy lines, each with the separator, into out until it is full. Starts *skip bytes into line *index and leaves both
@@ -182,6 +271,7 @@ struct ps_cursor {
 
 #define PS_MERGE_DONE (-1)
 #define PS_MERGE_FULL (-2)
+#define PS_MERGE_NO_MEMORY (-3)
 
 /* State of a merge between calls: 4 words, then one node for each of `cursor_n` cursors. All zero at the start. */
 struct ps_merge {
@@ -200,7 +290,8 @@ struct ps_node {
  * left while its run has more: its index is returned (the hungry run), and the caller puts new records there before
  * the next call. Ties go to the earlier cursor. Under PS_UNIQUE the caller leaves the line read last in the window as
  * record 0 and sets next to 1. *used is the number of bytes written. */
-int64_t ps_merge(const struct ps_program *program, const uint8_t *arena, struct ps_cursor *cursors, size_t cursor_n,
-                 struct ps_merge *merge, uint8_t *out, size_t out_size, size_t *used);
+int64_t ps_merge(const struct ps_program *program, const struct ps_locale *locale, const uint8_t *arena,
+                 struct ps_cursor *cursors, size_t cursor_n, struct ps_merge *merge, uint8_t *out, size_t out_size,
+                 size_t *used);
 
 #endif

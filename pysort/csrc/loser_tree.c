@@ -8,7 +8,7 @@
 #include <string.h>
 
 struct merge {
-    const struct ps_program *program;
+    struct ps_context *context;
     const uint8_t *arena;
     struct ps_cursor *cursors;
     struct ps_merge *state;
@@ -47,7 +47,7 @@ static int goes_first(const struct merge *merge, const struct ps_node *a, const 
         return a->prefix < b->prefix;
     if (is_exhausted(merge, a->cursor) || is_exhausted(merge, b->cursor))
         return is_exhausted(merge, b->cursor) && (!is_exhausted(merge, a->cursor) || a->cursor < b->cursor);
-    int order = ps_compare(merge->program, merge->arena + merge->cursors[a->cursor].base,
+    int order = ps_compare(merge->context, merge->arena + merge->cursors[a->cursor].base,
                            record_at(merge, a->cursor, merge->cursors[a->cursor].next),
                            merge->arena + merge->cursors[b->cursor].base,
                            record_at(merge, b->cursor, merge->cursors[b->cursor].next));
@@ -98,7 +98,7 @@ static int is_duplicate(const struct merge *merge, uint64_t winner)
     const uint64_t last = merge->state->emitted - 1;
     const struct ps_record *a = record_at(merge, last, merge->cursors[last].next - 1);
     const struct ps_record *b = record_at(merge, winner, merge->cursors[winner].next);
-    return a->prefix == b->prefix && ps_compare(merge->program, merge->arena + merge->cursors[last].base, a,
+    return a->prefix == b->prefix && ps_compare(merge->context, merge->arena + merge->cursors[last].base, a,
                                                 merge->arena + merge->cursors[winner].base, b) == 0;
 }
 
@@ -108,7 +108,7 @@ static int emit(const struct merge *merge, uint64_t winner, uint8_t **at, uint8_
     const uint8_t *window = merge->arena + merge->cursors[winner].base;
     const struct ps_record *record = record_at(merge, winner, merge->cursors[winner].next);
     struct ps_header line = {record->offset, record->length};
-    if (merge->program->segment_n > 0)
+    if (merge->context->program->segment_n > 0)
         line = ps_header_of(window, record);
     size_t skip = (size_t)merge->state->skip;
     size_t left = line.length - skip;
@@ -121,15 +121,17 @@ static int emit(const struct merge *merge, uint64_t winner, uint8_t **at, uint8_
     }
     memcpy(*at, window + line.offset + skip, left);
     *at += left;
-    *(*at)++ = (uint8_t)merge->program->separator;
+    *(*at)++ = (uint8_t)merge->context->program->separator;
     merge->state->skip = 0;
     return 1;
 }
 
-int64_t ps_merge(const struct ps_program *program, const uint8_t *arena, struct ps_cursor *cursors, size_t cursor_n,
-                 struct ps_merge *state, uint8_t *out, size_t out_size, size_t *used)
+int64_t ps_merge(const struct ps_program *program, const struct ps_locale *locale, const uint8_t *arena,
+                 struct ps_cursor *cursors, size_t cursor_n, struct ps_merge *state, uint8_t *out, size_t out_size,
+                 size_t *used)
 {
-    const struct merge merge = {program, arena, cursors, state, (struct ps_node *)(state + 1), cursor_n};
+    struct ps_context context = {program, locale, {{NULL, NULL}, {0, 0}, 0}};
+    const struct merge merge = {&context, arena, cursors, state, (struct ps_node *)(state + 1), cursor_n};
     const int unique = (program->flags & PS_UNIQUE) != 0;
     uint8_t *at = out;
     int64_t status = PS_MERGE_DONE;
@@ -167,5 +169,6 @@ int64_t ps_merge(const struct ps_program *program, const uint8_t *arena, struct 
         replay(&merge, winner);
     }
     *used = (size_t)(at - out);
-    return status;
+    ps_scratch_free(&context.scratch);
+    return context.scratch.failed ? PS_MERGE_NO_MEMORY : status;
 }

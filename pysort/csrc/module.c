@@ -5,6 +5,9 @@
 
 #include "kernel.h"
 
+#include <ctype.h>
+#include <langinfo.h>
+
 #define GIL_THRESHOLD (64 * 1024) /* bytes of work; below it, giving up the GIL costs more than it frees */
 #define ARENA_LIMIT ((size_t)UINT32_MAX)
 
@@ -23,7 +26,102 @@ struct arguments {
     Py_buffer cursors;
     Py_buffer state;
     Py_buffer out;
+    const struct ps_locale *locale; /* kept alive by the caller's reference */
 };
+
+#define LOCALE_CAPSULE "pysort._kernel.locale"
+
+/* Converter: a locale that open_locale returned, or None. */
+static int as_locale(PyObject *object, void *address)
+{
+    const struct ps_locale **locale = address;
+    *locale = NULL;
+    if (object == Py_None)
+        return 1;
+    *locale = PyCapsule_GetPointer(object, LOCALE_CAPSULE);
+    return *locale != NULL;
+}
+
+static void close_locale(PyObject *capsule)
+{
+    struct ps_locale *locale = PyCapsule_GetPointer(capsule, LOCALE_CAPSULE);
+    if (locale == NULL)
+        return;
+    if (locale->collate != (locale_t)0)
+        freelocale(locale->collate);
+    if (locale->numeric != (locale_t)0)
+        freelocale(locale->numeric);
+    PyMem_Free(locale);
+}
+
+/* open_locale(collate, numeric, coarse): names of locales, and whether this C library's first-level collation keys are
+ * known to agree with strcoll. Raises OSError for a name that the C library does not know. */
+static PyObject *open_locale(PyObject *self, PyObject *tuple)
+{
+    (void)self;
+    const char *collate, *numeric;
+    int coarse;
+    if (!PyArg_ParseTuple(tuple, "yyp:open_locale", &collate, &numeric, &coarse))
+        return NULL;
+    struct ps_locale *locale = PyMem_Calloc(1, sizeof *locale);
+    if (locale == NULL)
+        return PyErr_NoMemory();
+    PyObject *capsule = PyCapsule_New(locale, LOCALE_CAPSULE, close_locale);
+    if (capsule == NULL) {
+        PyMem_Free(locale);
+        return NULL;
+    }
+    locale->collate = newlocale(LC_COLLATE_MASK | LC_CTYPE_MASK, collate, (locale_t)0);
+    if (locale->collate != (locale_t)0)
+        locale->numeric = newlocale(LC_NUMERIC_MASK | LC_CTYPE_MASK, numeric, (locale_t)0);
+    if (locale->numeric == (locale_t)0) {
+        PyErr_SetFromErrno(PyExc_OSError);
+        Py_DECREF(capsule);
+        return NULL;
+    }
+    ps_locale_prepare(locale, coarse);
+    return capsule;
+}
+
+/* locale_facts(ctype, numeric, time): what the C library says of single bytes, numbers and months in these locales:
+ * (blank, alnum, print, upper: 256 bytes each, decimal point, thousands separator, 12 abbreviated months). Raises OSError
+ * for a name that it does not know. */
+static PyObject *locale_facts(PyObject *self, PyObject *tuple)
+{
+    (void)self;
+    const char *names[3];
+    if (!PyArg_ParseTuple(tuple, "yyy:locale_facts", &names[0], &names[1], &names[2]))
+        return NULL;
+    const int masks[3] = {LC_CTYPE_MASK, LC_NUMERIC_MASK | LC_CTYPE_MASK, LC_TIME_MASK | LC_CTYPE_MASK};
+    locale_t handles[3];
+    int opened = 0;
+    while (opened < 3 && (handles[opened] = newlocale(masks[opened], names[opened], (locale_t)0)) != (locale_t)0)
+        opened++;
+    PyObject *facts = NULL;
+    if (opened < 3) {
+        PyErr_SetFromErrno(PyExc_OSError);
+    } else {
+        char table[4][256];
+        for (int byte = 0; byte < 256; byte++) {
+            table[0][byte] = isblank_l(byte, handles[0]) != 0;
+            table[1][byte] = isalnum_l(byte, handles[0]) != 0;
+            table[2][byte] = isprint_l(byte, handles[0]) != 0;
+            table[3][byte] = (char)toupper_l(byte, handles[0]);
+        }
+        const nl_item months[12] = {ABMON_1, ABMON_2, ABMON_3, ABMON_4,  ABMON_5,  ABMON_6,
+                                    ABMON_7, ABMON_8, ABMON_9, ABMON_10, ABMON_11, ABMON_12};
+        const char *m[12];
+        for (int i = 0; i < 12; i++)
+            m[i] = nl_langinfo_l(months[i], handles[2]);
+        facts = Py_BuildValue("y#y#y#y#yy(yyyyyyyyyyyy)", table[0], (Py_ssize_t)256, table[1], (Py_ssize_t)256, table[2],
+                              (Py_ssize_t)256, table[3], (Py_ssize_t)256, nl_langinfo_l(RADIXCHAR, handles[1]),
+                              nl_langinfo_l(THOUSEP, handles[1]), m[0], m[1], m[2], m[3], m[4], m[5], m[6], m[7], m[8],
+                              m[9], m[10], m[11]);
+    }
+    while (opened > 0)
+        freelocale(handles[--opened]);
+    return facts;
+}
 
 static void release(struct arguments *args)
 {
@@ -43,6 +141,11 @@ static PyObject *refuse(struct arguments *args, const char *why)
 static int is_aligned(const void *p)
 {
     return (uintptr_t)p % sizeof(uint64_t) == 0;
+}
+
+static const char *check_locale(const struct arguments *args)
+{
+    return args->locale == NULL && ps_program_needs_locale(args->program.buf) ? "the key program needs a locale" : NULL;
 }
 
 /* The program, and `n` records with `scratch` as many below `top`, or the reason why not. */
@@ -76,11 +179,11 @@ static PyObject *scan(PyObject *self, PyObject *tuple)
     if (why != NULL)
         return refuse(&args, why);
     uint8_t *arena = args.arena.buf;
-    size_t consumed = 0, count = 0;
+    size_t consumed = 0, longest = 0, count = 0;
     WITHOUT_GIL(stop - start, count = ps_scan(args.program.buf, arena, (size_t)start, (size_t)stop, arena + top,
-                                              (size_t)n, (size_t)n_max, &consumed));
+                                              (size_t)n, (size_t)n_max, &consumed, &longest));
     release(&args);
-    return Py_BuildValue("nn", (Py_ssize_t)count, (Py_ssize_t)consumed);
+    return Py_BuildValue("nnn", (Py_ssize_t)count, (Py_ssize_t)consumed, (Py_ssize_t)longest);
 }
 
 static PyObject *encode(PyObject *self, PyObject *tuple)
@@ -88,7 +191,8 @@ static PyObject *encode(PyObject *self, PyObject *tuple)
     (void)self;
     struct arguments args = {0};
     Py_ssize_t top, first, last, at, limit;
-    if (!PyArg_ParseTuple(tuple, "y*w*nnnnn:encode", &args.program, &args.arena, &top, &first, &last, &at, &limit)) {
+    if (!PyArg_ParseTuple(tuple, "y*O&w*nnnnn:encode", &args.program, as_locale, &args.locale, &args.arena, &top,
+                          &first, &last, &at, &limit)) {
         release(&args);
         return NULL;
     }
@@ -97,12 +201,15 @@ static PyObject *encode(PyObject *self, PyObject *tuple)
         why = "first is more than last";
     if (why == NULL && (at < 0 || limit > args.arena.len))
         why = "keys are not in the arena";
+    if (why == NULL)
+        why = check_locale(&args);
     if (why != NULL)
         return refuse(&args, why);
     uint8_t *arena = args.arena.buf;
     size_t end = (size_t)at, done = 0;
-    WITHOUT_GIL((last - first) * 16, done = ps_encode(args.program.buf, arena, arena + top, (size_t)first,
-                                                      (size_t)last, &end, limit < 0 ? 0 : (size_t)limit));
+    WITHOUT_GIL((last - first) * 16, done = ps_encode(args.program.buf, args.locale, arena, arena + top,
+                                                      (size_t)first, (size_t)last, &end,
+                                                      limit < 0 ? 0 : (size_t)limit));
     release(&args);
     return Py_BuildValue("nn", (Py_ssize_t)done, (Py_ssize_t)end);
 }
@@ -112,18 +219,41 @@ static PyObject *sort(PyObject *self, PyObject *tuple)
     (void)self;
     struct arguments args = {0};
     Py_ssize_t top, n;
-    if (!PyArg_ParseTuple(tuple, "y*w*nn:sort", &args.program, &args.arena, &top, &n)) {
+    if (!PyArg_ParseTuple(tuple, "y*O&w*nn:sort", &args.program, as_locale, &args.locale, &args.arena, &top, &n)) {
         release(&args);
         return NULL;
     }
     const char *why = check(&args, top, n, 2);
+    if (why == NULL)
+        why = check_locale(&args);
     if (why != NULL)
         return refuse(&args, why);
     uint8_t *arena = args.arena.buf;
     size_t kept = 0;
-    WITHOUT_GIL(n * 16, kept = ps_sort(args.program.buf, arena, arena + top, (size_t)n));
+    WITHOUT_GIL(n * 16, kept = ps_sort(args.program.buf, args.locale, arena, arena + top, (size_t)n));
     release(&args);
-    return PyLong_FromSize_t(kept);
+    return kept == PS_NO_MEMORY ? PyErr_NoMemory() : PyLong_FromSize_t(kept);
+}
+
+static PyObject *check_order(PyObject *self, PyObject *tuple)
+{
+    (void)self;
+    struct arguments args = {0};
+    Py_ssize_t top, n;
+    if (!PyArg_ParseTuple(tuple, "y*O&w*nn:check", &args.program, as_locale, &args.locale, &args.arena, &top, &n)) {
+        release(&args);
+        return NULL;
+    }
+    const char *why = check(&args, top, n, 1);
+    if (why == NULL)
+        why = check_locale(&args);
+    if (why != NULL)
+        return refuse(&args, why);
+    const uint8_t *arena = args.arena.buf;
+    size_t index = 0;
+    WITHOUT_GIL(n * 16, index = ps_check(args.program.buf, args.locale, arena, arena + top, (size_t)n));
+    release(&args);
+    return index == PS_NO_MEMORY ? PyErr_NoMemory() : PyLong_FromSize_t(index);
 }
 
 static PyObject *gather(PyObject *self, PyObject *tuple)
@@ -186,19 +316,24 @@ static PyObject *merge(PyObject *self, PyObject *tuple)
     (void)self;
     struct arguments args = {0};
     Py_ssize_t n;
-    if (!PyArg_ParseTuple(tuple, "y*w*w*nw*w*:merge", &args.program, &args.arena, &args.cursors, &n, &args.state,
-                          &args.out)) {
+    if (!PyArg_ParseTuple(tuple, "y*O&w*w*nw*w*:merge", &args.program, as_locale, &args.locale, &args.arena,
+                          &args.cursors, &n, &args.state, &args.out)) {
         release(&args);
         return NULL;
     }
     const char *why = check_merge(&args, n);
+    if (why == NULL)
+        why = check_locale(&args);
     if (why != NULL)
         return refuse(&args, why);
     size_t used = 0;
     int64_t status = 0;
-    WITHOUT_GIL(args.out.len, status = ps_merge(args.program.buf, args.arena.buf, args.cursors.buf, (size_t)n,
-                                                args.state.buf, args.out.buf, (size_t)args.out.len, &used));
+    WITHOUT_GIL(args.out.len, status = ps_merge(args.program.buf, args.locale, args.arena.buf, args.cursors.buf,
+                                                (size_t)n, args.state.buf, args.out.buf, (size_t)args.out.len,
+                                                &used));
     release(&args);
+    if (status == PS_MERGE_NO_MEMORY)
+        return PyErr_NoMemory();
     return Py_BuildValue("Ln", (long long)status, (Py_ssize_t)used);
 }
 
@@ -215,8 +350,11 @@ static PyMethodDef methods[] = {
     {"scan", scan, METH_VARARGS, NULL},
     {"encode", encode, METH_VARARGS, NULL},
     {"sort", sort, METH_VARARGS, NULL},
+    {"check", check_order, METH_VARARGS, NULL},
     {"gather", gather, METH_VARARGS, NULL},
     {"merge", merge, METH_VARARGS, NULL},
+    {"locale_facts", locale_facts, METH_VARARGS, NULL},
+    {"open_locale", open_locale, METH_VARARGS, NULL},
     {"merge_state_bytes", merge_state_bytes, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -7,8 +7,10 @@
  * whole group has more in common. Each distribution recurses into all buckets but the largest and loops on that one, so
  * the recursion is at most log2(n) deep, however long the common prefixes are.
  *
- * Every record passes `finish` exactly once, in its final place. There keyed records become records of their lines, the
- * last resort orders lines whose keys are equal, and PS_UNIQUE drops all but the first. */
+ * Every record passes finish_equal exactly once for each stage of its key, in its final place. Where a stage ends in a
+ * segment that is not exact, its comparison splits the group; inside each part the next stage is sorted. At the end
+ * keyed records become records of their lines, the last resort orders lines whose keys are equal, and PS_UNIQUE drops
+ * all but the first. */
 #include "kernel.h"
 
 #include <string.h>
@@ -19,19 +21,30 @@
 #define ENDED_CLASSES 9     /* keys with 0..8 bytes left; the class after them goes on */
 
 struct order {
-    const struct ps_program *program;
+    struct ps_context *context;
     const uint8_t *arena;
-    uint64_t mask; /* complements prefixes in reverse plain order */
-    int keyed;
+    uint64_t mask;                /* complements prefixes in reverse plain order */
+    int keyed;                    /* records address a stage of their keys, else their lines */
     int unique;
+    uint32_t stage;               /* keyed: which one */
+    const struct ps_segment *end; /* keyed: the segment that ends it and is not exact, or NULL */
 };
 
 static void sort_group(const struct order *order, struct ps_record *from, struct ps_record *other, size_t n,
                        size_t depth, int shift, int flip);
 
-static struct order line_order(const struct ps_program *program, const uint8_t *arena)
+static struct order line_order(struct ps_context *context, const uint8_t *arena)
 {
-    struct order order = {program, arena, program->flags & PS_REVERSE ? UINT64_MAX : 0, 0, 0};
+    struct order order = {.context = context, .arena = arena};
+    order.mask = context->program->flags & PS_REVERSE ? UINT64_MAX : 0;
+    return order;
+}
+
+static struct order key_order(struct ps_context *context, const uint8_t *arena, uint32_t stage)
+{
+    struct order order = {.context = context, .arena = arena, .keyed = 1, .stage = stage};
+    order.unique = (context->program->flags & PS_UNIQUE) != 0;
+    order.end = ps_stage_end(context->program, stage);
     return order;
 }
 
@@ -55,20 +68,89 @@ static void keys_to_lines(const struct order *order, struct ps_record *records, 
     }
 }
 
-/* n records in their final place whose keys are equal. */
-static void finish_equal(const struct order *order, struct ps_record *records, struct ps_record *scratch, size_t n)
+/* The comparison of a group in which it cannot be encoded: lines, or the keys of the segment that ends the stage. */
+static int compare_collated(const struct order *order, const struct ps_record *a, const struct ps_record *b)
 {
-    if (order->keyed)
-        keys_to_lines(order, records, n);
+    struct ps_header x = {a->offset, a->length}, y = {b->offset, b->length};
+    if (!order->keyed)
+        return ps_compare_lines(order->context, order->arena + x.offset, x.length, order->arena + y.offset, y.length);
+    x = ps_header_of(order->arena, a);
+    y = ps_header_of(order->arena, b);
+    return ps_collate_keys(order->context, order->end, order->arena + x.offset, x.length, order->arena + y.offset,
+                           y.length);
+}
+
+/* Stable merge sort. A group that is in order already, or all equal, costs one comparison a record. */
+static void sort_collated(const struct order *order, struct ps_record *records, struct ps_record *scratch, size_t n)
+{
+    if (n < 2)
+        return;
+    const size_t half = n / 2;
+    sort_collated(order, records, scratch, half);
+    sort_collated(order, records + half, scratch, n - half);
+    if (compare_collated(order, &records[half - 1], &records[half]) <= 0)
+        return;
+    memcpy(scratch, records, half * sizeof *records);
+    size_t left = 0, right = half, to = 0;
+    while (left < half && right < n)
+        records[to++] = compare_collated(order, &scratch[left], &records[right]) <= 0 ? scratch[left++]
+                                                                                       : records[right++];
+    memcpy(records + to, scratch + left, (half - left) * sizeof *records);
+}
+
+/* n records in their final place that are equal through all their keys. */
+static void finish_keys(const struct order *order, struct ps_record *records, struct ps_record *scratch, size_t n)
+{
+    const struct ps_program *program = order->context->program;
+    keys_to_lines(order, records, n);
     if (n == 1)
         return;
+    const struct order lines = line_order(order->context, order->arena);
     if (order->unique) {
         for (size_t i = 1; i < n; i++)
             records[i].offset = DROPPED;
-    } else if (order->keyed && !(order->program->flags & PS_STABLE)) {
-        const struct order lines = line_order(order->program, order->arena);
+    } else if (program->flags & PS_STABLE) {
+        return;
+    } else if (program->flags & PS_COLLATE_LINES) {
+        sort_collated(&lines, records, scratch, n);
+    } else {
         refill(&lines, records, n, 0);
         sort_group(&lines, records, scratch, n, 0, TOP_SHIFT, 0);
+    }
+}
+
+/* n records in their final place that are equal through this stage, the segment that ends it included. */
+static void finish_stage(const struct order *order, struct ps_record *records, struct ps_record *scratch, size_t n)
+{
+    const struct ps_program *program = order->context->program;
+    const int is_last = order->end == NULL || order->end == ps_segments(program) + program->segment_n - 1;
+    if (n == 1 || is_last) {
+        finish_keys(order, records, scratch, n);
+        return;
+    }
+    const struct order next = key_order(order->context, order->arena, order->stage + 1);
+    for (size_t i = 0; i < n; i++)
+        ps_next_stage(order->arena, records + i);
+    sort_group(&next, records, scratch, n, 0, TOP_SHIFT, 0);
+}
+
+/* n records in their final place whose bytes are equal: lines, or encoded keys through this stage. */
+static void finish_equal(const struct order *order, struct ps_record *records, struct ps_record *scratch, size_t n)
+{
+    if (!order->keyed) {
+        for (size_t i = 1; i < n && order->unique; i++)
+            records[i].offset = DROPPED;
+        return;
+    }
+    if (order->end == NULL || n == 1) {
+        finish_stage(order, records, scratch, n);
+        return;
+    }
+    sort_collated(order, records, scratch, n);
+    for (size_t i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n && compare_collated(order, &records[i], &records[end]) == 0;)
+            end++;
+        finish_stage(order, records + i, scratch + i, end - i);
     }
 }
 
@@ -276,16 +358,14 @@ static size_t remove_dropped(struct ps_record *records, size_t n)
     return kept;
 }
 
-size_t ps_sort(const struct ps_program *program, const uint8_t *arena, uint8_t *top, size_t n)
+size_t ps_sort(const struct ps_program *program, const struct ps_locale *locale, const uint8_t *arena, uint8_t *top,
+               size_t n)
 {
     struct ps_record *records = (struct ps_record *)(void *)top - n; /* in descending line order */
     struct ps_record *scratch = records - n;
-    struct order order = line_order(program, arena);
+    struct ps_context context = {program, locale, {{NULL, NULL}, {0, 0}, 0}};
+    struct order order = program->segment_n > 0 ? key_order(&context, arena, 0) : line_order(&context, arena);
     order.unique = (program->flags & PS_UNIQUE) != 0;
-    if (program->segment_n > 0) {
-        order.keyed = 1;
-        order.mask = 0; /* keys carry their own direction */
-    }
 
     int shift = n > SMALL ? first_difference(records, n, TOP_SHIFT) : -1;
     if (shift < 0) {
@@ -301,5 +381,8 @@ size_t ps_sort(const struct ps_program *program, const uint8_t *arena, uint8_t *
             at += count[digit];
         }
     }
+    ps_scratch_free(&context.scratch);
+    if (context.scratch.failed)
+        return PS_NO_MEMORY;
     return order.unique ? remove_dropped(records, n) : n;
 }

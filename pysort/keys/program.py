@@ -4,32 +4,43 @@ from __future__ import annotations
 
 import struct
 
+from pysort.keys.spec import KeySpec
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pysort.keys.locale import CharacterTables
-    from pysort.keys.spec import KeySpec
 
 REVERSE = 1
 STABLE = 2
 UNIQUE = 4
+COLLATE_LINES = 8
 
 TEXT = 0
 NUMERIC = 1
+HUMAN = 2
+MONTH = 3
+GENERAL = 4
+VERSION = 5
+RANDOM = 6
+COLLATE = 7
 
 SEGMENT_REVERSE = 1
 START_BLANKS = 2
 END_BLANKS = 4
 TO_LINE_END = 8
 BARE = 16
+COLLATED = 32
 
 NO_TABLE = 0xFFFFFFFF
 NO_BYTE = 256
 
-_PROGRAM = struct.Struct("=4I256s")
+_PROGRAM = struct.Struct("=6I16s256s")
 _SEGMENT = struct.Struct("=6I4Q")
 _LARGEST_COUNT = (1 << 64) - 1  # no line has as many fields: as good as infinite
+_KINDS = {"n": NUMERIC, "h": HUMAN, "M": MONTH, "g": GENERAL, "R": RANDOM, "V": VERSION}  # R outweighs V
+_FILTERED = (TEXT, COLLATE, VERSION, RANDOM)
 _EVERY_BYTE = b"\x01" * 256
 _SAME_BYTE = bytes(range(256))
 
@@ -43,45 +54,62 @@ def compile(
     zero_terminated: bool,
     field_separator: int | None,
     tables: CharacterTables,
+    collated: bool = False,
+    transformed: bool = False,
+    seed: bytes = bytes(16),
 ) -> bytes:
     """The order of lines, complete, as bytes for the kernel.
 
-    keys: the effective ones (they have taken the global ordering options); none for plain order.
-    reverse: whole lines compare backwards. Raises ValueError for an ordering letter without a
-    kind of segment.
+    keys: the effective ones (they have taken the global ordering options); none to compare whole lines.
+    reverse: whole lines compare backwards. collated: text is in the locale's order, not that of its bytes.
+    seed: 16 bytes that -R digests with each key. transformed: it digests what the locale's strxfrm makes of the key,
+    not its bytes. Raises ValueError for an ordering letter without a kind of segment.
     """
-    flags = REVERSE * reverse | STABLE * stable | UNIQUE * unique
+    if collated and not keys:
+        # Whole lines, which -s does not keep from being compared, are a key then: it can be encoded.
+        keys, stable = [KeySpec(to_line_end=True, reverse=reverse)], True
+    flags = REVERSE * reverse | STABLE * stable | UNIQUE * unique | COLLATE_LINES * collated
     filters: list[bytes] = []
+    kinds = [_kind(key, COLLATE if collated else TEXT) for key in keys]
     segments = [
-        _segment(key, index == len(keys), field_separator, tables, filters) for index, key in enumerate(keys, 1)
+        _segment(key, kind, index == len(keys), field_separator, tables, filters, transformed)
+        for index, (key, kind) in enumerate(zip(keys, kinds, strict=True), 1)
     ]
+    months = _months(tables) if MONTH in kinds else b""
     separator = 0 if zero_terminated else ord("\n")
-    header = _PROGRAM.pack(flags, len(segments), len(filters), separator, tables.blank)
-    return b"".join((header, *segments, *filters))
+    header = _PROGRAM.pack(flags, len(segments), len(filters), separator, len(months), 0, seed, tables.blank)
+    return b"".join((header, *segments, *filters, months))
+
+
+def _kind(key: KeySpec, text_kind: int) -> int:
+    unknown = set(key.ordering).difference("dfi", _KINDS)
+    if unknown:
+        raise ValueError(f"no kind of segment for the ordering {''.join(sorted(unknown))!r}")
+    return next((kind for letter, kind in _KINDS.items() if letter in key.ordering), text_kind)
 
 
 def _segment(
     key: KeySpec,
+    kind: int,
     is_last: bool,
     field_separator: int | None,
     tables: CharacterTables,
     filters: list[bytes],
+    transformed: bool,
 ) -> bytes:
     """struct ps_segment; a table it needs joins `filters` unless it is there already."""
-    unknown = set(key.ordering) - set("dfin")
-    if unknown:
-        raise ValueError(f"no kind of segment for the ordering {''.join(sorted(unknown))!r}")
-    kind = NUMERIC if "n" in key.ordering else TEXT
     flags = (
         SEGMENT_REVERSE * key.reverse
         | START_BLANKS * key.start_blanks
         | END_BLANKS * key.end_blanks
         | TO_LINE_END * key.to_line_end
         | BARE * (is_last and kind == TEXT and not key.reverse)
+        | COLLATED * (transformed and kind == RANDOM)
     )
     table = NO_TABLE
-    if kind == TEXT and key.ordering:
-        content = _filter(key.ordering, tables)
+    letters = "f" if kind == MONTH else key.ordering if kind in _FILTERED else ""
+    if not set("dfi").isdisjoint(letters):
+        content = _filter(letters, tables)
         if content not in filters:
             filters.append(content)
         table = filters.index(content)
@@ -95,6 +123,11 @@ def _segment(
         NO_BYTE if tables.grouping is None else tables.grouping,
         *(min(count, _LARGEST_COUNT) for count in counts),
     )
+
+
+def _months(tables: CharacterTables) -> bytes:
+    names = sorted((name, number) for number, name in enumerate(tables.months, 1))
+    return b"".join(bytes([number, len(name)]) + name for name, number in names)
 
 
 def _filter(ordering: str, tables: CharacterTables) -> bytes:

@@ -27,16 +27,22 @@ class Handle:
         A process started with a standard descriptor closed would get its number for a file, and `-`
         or an error message would end up there; so the descriptor is always above 2.
         """
-        fd = os.open(path, flags | os.O_CLOEXEC, mode)
-        if fd <= STDERR_FD:
-            import fcntl
+        return cls(_above_stderr(os.open(path, flags | os.O_CLOEXEC, mode)))
 
-            low = fd
-            try:
-                fd = fcntl.fcntl(low, fcntl.F_DUPFD_CLOEXEC, STDERR_FD + 1)
-            finally:
-                os.close(low)
-        return cls(fd)
+    @classmethod
+    def pipe(cls) -> tuple[Handle, Handle]:
+        """A new pipe: the end to read from and the end to write to, close-on-exec and above 2. Raises OSError."""
+        low_reading, low_writing = os.pipe()
+        try:
+            reading = cls(_above_stderr(low_reading))
+        except OSError:
+            os.close(low_writing)
+            raise
+        try:
+            return reading, cls(_above_stderr(low_writing))
+        except OSError:
+            reading.close()
+            raise
 
     @property
     def fd(self) -> int:
@@ -59,3 +65,15 @@ class Handle:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _above_stderr(fd: int) -> int:
+    """The descriptor, or one above 2 that takes its place. Raises OSError; the descriptor is closed then."""
+    if fd > STDERR_FD:
+        return fd
+    import fcntl
+
+    try:
+        return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, STDERR_FD + 1)
+    finally:
+        os.close(fd)

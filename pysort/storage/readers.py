@@ -25,7 +25,7 @@ from pysort.storage.window import WINDOW_BYTES, Window
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from pysort.storage.iostats import IoStats
 
@@ -161,6 +161,44 @@ class MmapReader(PreadReader):
         super().close()
 
 
+class LineReader:
+    """An input of complete lines: a separator that the last one lacks is supplied. The end is looked for once only: at
+    a terminal everybody would have to say it again. `ended`: nothing follows."""
+
+    __slots__ = ("_last", "_reader", "_separator", "ended")
+
+    def __init__(self, reader: InputReader, separator: int) -> None:
+        self._reader = reader
+        self._separator = separator
+        self._last = separator  # the byte read last
+        self.ended = False
+
+    def readinto(self, view: memoryview) -> int:
+        """As InputReader's."""
+        if self.ended:
+            return 0
+        n = self._reader.readinto(view)
+        if n:
+            self._last = view[n - 1]
+            return n
+        self.ended = True
+        if self._last == self._separator:
+            return 0
+        view[0] = self._separator
+        return 1
+
+    def close(self) -> None:
+        self._reader.close()
+
+
+def open_file(name: bytes) -> Handle:
+    """Open it for reading. Raises SortError `open failed: NAME: ...`."""
+    try:
+        return Handle.open(name, os.O_RDONLY)
+    except OSError as error:
+        raise file_error(b"open failed", name, error) from error
+
+
 def open_input(
     name: bytes,
     strategy: hints.Strategy,
@@ -172,13 +210,7 @@ def open_input(
     """Open an operand (b"-": standard input), give the advice, and choose the reader. kind: "pread"
     or "mmap", for regular files. Raises SortError `open failed: NAME: ...`; a closed standard input
     shows at its first use."""
-    if name == STDIN:
-        handle = Handle(0, owned=False)
-    else:
-        try:
-            handle = Handle.open(name, os.O_RDONLY)
-        except OSError as error:
-            raise file_error(b"open failed", name, error) from error
+    handle = Handle(0, owned=False) if name == STDIN else open_file(name)
     try:
         status = os.fstat(handle.fd)
     except OSError:
@@ -205,3 +237,17 @@ def check_readable(names: Iterable[bytes]) -> None:
         except OSError as error:
             raise file_error(b"cannot read", name, error) from error
         raise file_error(b"cannot read", name, OSError(errno.EACCES, os.strerror(errno.EACCES)))
+
+
+def input_bytes(names: Sequence[bytes]) -> int | None:
+    """What there is to read, None when an input does not tell (pipes, devices, files of size 0 as in /proc)."""
+    total = 0
+    for name in names:
+        try:
+            status = os.fstat(0) if name == STDIN else os.stat(name)
+        except OSError:
+            return None
+        if not stat.S_ISREG(status.st_mode) or not status.st_size:
+            return None
+        total += status.st_size + 1  # a missing separator
+    return total

@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import zlib
 
+from pysort.storage.compressor import PIPE_BYTES
 from pysort.storage.spillfile import ALIGN_BYTES, Extent, SpillCounters, SpilledRun, run_error
 from pysort.storage.window import Window
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pysort.errors import SortError
+    from pysort.storage.compressor import Compressor
     from pysort.storage.iostats import IoStats
 
 PUNCH_BYTES = 8 << 20
@@ -59,16 +61,20 @@ class RunReader:
             length -= length % self._run.block_bytes
             if not length:
                 raise ValueError("the view is shorter than a block")
-        at = self.position
-        for extent, offset, n in self._pieces(at, at + length):
-            self._fill(at, extent, offset, view[at - self.position :][:n])
-            at += n
+        self._load(view[:length])
         self._verify(view[:length])
-        self.position = at
+        self.position += length
         return length
 
+    def _load(self, view: memoryview) -> None:
+        """Fill view with the run's next bytes."""
+        at = self.position
+        for extent, offset, n in self._pieces(at, at + len(view)):
+            self._fill(at, extent, offset, view[at - self.position :][:n])
+            at += n
+
     def _pieces(self, start: int, stop: int) -> Iterator[tuple[Extent, int, int]]:
-        """Where bytes start..stop-1 of the run lie: extent, offset within its file, length."""
+        """Where bytes start..stop-1 of what is stored lie: extent, offset within its file, length."""
         base = 0
         for extent in self._run.extents:
             low = max(start, base)
@@ -78,7 +84,7 @@ class RunReader:
             base += extent.length
 
     def _fill(self, at: int, extent: Extent, offset: int, view: memoryview) -> None:
-        """Fill view with what follows byte `at` of the run, which is byte `offset` of the extent's
+        """Fill view with what follows stored byte `at` of the run, which is byte `offset` of the extent's
         file."""
         while len(view):
             try:
@@ -110,7 +116,7 @@ class RunReader:
         """What has been read is not needed any more: its space goes back to the file system, in
         batches of PUNCH_BYTES and at the end of the run. The same bytes can not be read again."""
         stop = self._releasable()
-        if stop - self._released < PUNCH_BYTES and stop < self._run.length:
+        if stop - self._released < PUNCH_BYTES and stop < self._run.stored_bytes:
             return
         for extent, offset, n in self._pieces(self._released, stop):
             # Only whole blocks of the file system are freed: the one in which the last batch ended
@@ -123,16 +129,85 @@ class RunReader:
         self._released = stop
 
     def _releasable(self) -> int:
+        """How many stored bytes are not needed any more."""
         return self.position
 
     def close(self) -> None:
-        """Nothing to close: the descriptor is the spill file's."""
+        """Nothing to close here: the descriptor is the spill file's."""
 
     def __enter__(self) -> RunReader:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+class CompressedRunReader(RunReader):
+    """Reads with pread what is stored, and has it decompressed by the program that compressed it. Checksums and offsets
+    in messages are those of the run. Raises SortError also when the program cannot be run or fails."""
+
+    __slots__ = ("_child", "_given", "_piece")
+
+    def __init__(self, run: SpilledRun, counters: SpillCounters, stats: IoStats, compressor: Compressor) -> None:
+        super().__init__(run, counters, stats)
+        self._child = compressor.decompress()
+        self._given = 0  # stored bytes that the program has taken
+        self._piece = memoryview(b"")  # what it has not taken of those that were read
+        if not run.stored_bytes:
+            self._child.end_input()
+
+    def _load(self, view: memoryview) -> None:
+        if not len(view):
+            return  # at the end, which has been seen
+        at = self.position
+        while len(view):
+            n = self._take(view)
+            if not n:
+                self._child.wait()
+                raise self._error(at, b"unexpected end of file")
+            at += n
+            view = view[n:]
+        if at == self._run.length:
+            self._end()
+
+    def _end(self) -> None:
+        """The whole run has been read: no more may follow."""
+        if self._take(memoryview(bytearray(1))):
+            raise self._error(self._run.length, b"more data than was written")
+        self._child.wait()
+
+    def _take(self, view: memoryview) -> int:
+        """Fill the front of view with what the program puts out, feeding it meanwhile. Returns 0 at the end."""
+        while True:
+            takes_input, has_output = self._child.ready()
+            if has_output:
+                return self._child.take(view)
+            if takes_input:
+                self._give()
+
+    def _give(self) -> None:
+        if not self._piece:
+            self._piece = self._next_piece()
+        try:
+            n = self._child.give(self._piece)
+        except BrokenPipeError:  # it knows where its data end; whether all is well its output will tell
+            n = self._run.stored_bytes - self._given
+        self._given += n
+        self._piece = self._piece[n:]
+        if self._given == self._run.stored_bytes:
+            self._child.end_input()
+
+    def _next_piece(self) -> memoryview:
+        extent, offset, n = next(self._pieces(self._given, self._given + PIPE_BYTES))
+        piece = memoryview(bytearray(n))
+        self._fill(self._given, extent, offset, piece)
+        return piece
+
+    def _releasable(self) -> int:
+        return self._given
+
+    def close(self) -> None:
+        self._child.abandon()
 
 
 class MmapRunReader(RunReader):

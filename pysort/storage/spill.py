@@ -10,8 +10,9 @@ from __future__ import annotations
 import errno
 import zlib
 
+from pysort.storage.compressor import PIPE_BYTES
 from pysort.storage.iostats import IoStats
-from pysort.storage.runreader import MmapRunReader, RunReader
+from pysort.storage.runreader import CompressedRunReader, MmapRunReader, RunReader
 from pysort.storage.spillfile import Extent, SpillCounters, SpilledRun, SpillFile, run_error
 from pysort.storage.window import WINDOW_BYTES
 
@@ -19,18 +20,21 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pysort.errors import SortError
+    from pysort.storage.compressor import Child, Compressor
     from pysort.storage.hints import Strategy
 
 
 class RunWriter:
     """Takes a run in pieces of any size; made by SpillSpace.start_run."""
 
-    __slots__ = ("_checksum", "_checksums", "_extents", "_file", "_index", "_space", "length")
+    __slots__ = ("_checksum", "_checksums", "_compressor", "_extents", "_file", "_index", "_space", "length")
 
-    def __init__(self, space: SpillSpace, file: SpillFile, index: int) -> None:
+    def __init__(self, space: SpillSpace, file: SpillFile, index: int, compressor: Compressor | None = None) -> None:
         self._space = space
         self._file = file
         self._index = index
+        self._compressor = compressor
         self._extents: list[Extent] = []
         from array import array  # imports collections: 1 ms that only a spill has to pay
 
@@ -44,8 +48,6 @@ class RunWriter:
         while len(view):
             n = self._append(view)
             self.length += n
-            self._space.counters.wrote(n)
-            self._space.stats.count_write(n)
             view = view[n:]
 
     def _add_checksums(self, view: memoryview) -> None:
@@ -70,11 +72,16 @@ class RunWriter:
             if error.errno == errno.EFBIG and start:
                 self._file = self._space.add_file(file.directory)
                 return self._append(view)
-            raise run_error(b"write failed", file.directory, self._index, self.length, error) from error
+            raise self._error(error) from error
         if not self._extents or self._extents[-1].file is not file:
             self._extents.append(Extent(file, start))
         self._extents[-1].length += n
+        self._space.counters.wrote(n)
+        self._space.stats.count_write(n)
         return n
+
+    def _error(self, error: OSError) -> SortError:
+        return run_error(b"write failed", self._file.directory, self._index, self.length, error)
 
     def finish(self) -> SpilledRun:
         space = self._space
@@ -82,7 +89,57 @@ class RunWriter:
             self._checksums.append(self._checksum)
         self._file.align()
         space.counters.runs_n += 1
-        return SpilledRun(self._index, self._file.directory, self._extents, self._checksums, space.block_bytes)
+        return SpilledRun(
+            self._index,
+            self._file.directory,
+            self.length,
+            self._extents,
+            self._checksums,
+            space.block_bytes,
+            self._compressor,
+        )
+
+
+class CompressedRunWriter(RunWriter):
+    """Gives the run to a program, and stores what that puts out."""
+
+    __slots__ = ("_child", "_piece")
+
+    def __init__(self, space: SpillSpace, file: SpillFile, index: int, compressor: Compressor, child: Child) -> None:
+        super().__init__(space, file, index, compressor)
+        self._child = child
+        self._piece = memoryview(bytearray(PIPE_BYTES))
+
+    def write(self, view: memoryview) -> None:
+        """Raises SortError `write failed: ...` also when the program reads no more."""
+        self._add_checksums(view)
+        while len(view):
+            takes_input, has_output = self._child.ready()
+            if has_output:
+                self._store()
+            if takes_input:
+                try:
+                    n = self._child.give(view)
+                except OSError as error:
+                    raise self._error(error) from error
+                self.length += n
+                view = view[n:]
+
+    def _store(self) -> bool:
+        """Store what the program has put out. False at the end."""
+        n = self._child.take(self._piece)
+        view = self._piece[:n]
+        while len(view):
+            view = view[self._append(view) :]
+        return n > 0
+
+    def finish(self) -> SpilledRun:
+        """Raises SortError `'NAME' [-d] terminated abnormally`, or that the rest cannot be stored."""
+        self._child.end_input()
+        while self._store():
+            pass
+        self._child.wait()
+        return super().finish()
 
 
 class SpillSpace:
@@ -90,10 +147,11 @@ class SpillSpace:
 
     directories: take the runs in turn; each is touched only when its turn comes. block_bytes: unit
     of reading and of checksums. strategy, kind: hints for reading the runs, and "pread" or "mmap".
-    window_bytes: the most that one mmap reader maps.
+    window_bytes: the most that one mmap reader maps. compressor: the program that runs pass through.
     """
 
     __slots__ = (
+        "_compressor",
         "_directories",
         "_files",
         "_kind",
@@ -113,6 +171,7 @@ class SpillSpace:
         stats: IoStats,
         *,
         window_bytes: int = WINDOW_BYTES,
+        compressor: Compressor | None = None,
     ) -> None:
         self._directories = directories
         self.block_bytes = block_bytes
@@ -120,17 +179,24 @@ class SpillSpace:
         self._kind = kind
         self.stats = stats
         self._window_bytes = window_bytes
+        self._compressor = compressor
         self._files: list[SpillFile] = []
         self.counters = SpillCounters()
 
     def start_run(self) -> RunWriter:
         """Raises SortError `cannot create temporary file in 'DIRECTORY': ...`."""
         index = self.counters.runs_n
-        directory = self._directories[index % len(self._directories)]
+        file = self._file_in(self._directories[index % len(self._directories)])
+        child = self._compressor.compress() if self._compressor else None
+        if self._compressor is None or child is None:
+            return RunWriter(self, file, index)
+        return CompressedRunWriter(self, file, index, self._compressor, child)
+
+    def _file_in(self, directory: bytes) -> SpillFile:
         for file in reversed(self._files):
             if file.directory == directory:
-                return RunWriter(self, file, index)
-        return RunWriter(self, self.add_file(directory), index)
+                return file
+        return self.add_file(directory)
 
     def add_file(self, directory: bytes) -> SpillFile:
         file = SpillFile(directory)
@@ -142,13 +208,17 @@ class SpillSpace:
         first read."""
         for extent in run.extents:
             extent.file.advise(self._strategy, self.stats)
+        if run.compressor is not None:
+            return CompressedRunReader(run, self.counters, self.stats, run.compressor)
         if self._kind == "mmap":
             return MmapRunReader(run, self.counters, self.stats, self._window_bytes)
         return RunReader(run, self.counters, self.stats)
 
     def close(self) -> None:
-        """Every run is gone, readers must not be used any more. The first error of close(2) is
-        raised after all files have been tried."""
+        """Every run is gone, readers must not be used any more, and no program runs any more. The first error of
+        close(2) is raised after all files have been tried."""
+        if self._compressor is not None:
+            self._compressor.close()
         files, self._files = self._files, []
         failure: OSError | None = None
         for file in files:

@@ -19,12 +19,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from array import array
 
+    from pysort.storage.compressor import Compressor
     from pysort.storage.iostats import IoStats
 
 ALIGN_BYTES = 4096  # extents begin on it: what direct I/O and hole punching ask for
 WRITE_BEHIND_BYTES = 8 << 20
-# Windows whose write-out is under way before the oldest is awaited: some 64 MiB are dirty at most. Spilling 512 MiB with
-# 1, 4 or 8 windows, or without waiting, differs by less than the noise where the disk takes 1 GB/s.
+# Windows whose write-out is under way before the oldest is awaited: some 64 MiB are dirty at most. Spilling 512 MiB
+# with 1, 4 or 8 windows, or without waiting, differs by less than the noise where the disk takes 1 GB/s.
 WRITE_BEHIND_WINDOWS = 8
 NAME_TRIES_N = 100
 NAME_LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -150,31 +151,36 @@ class Extent:
 
 
 class SpilledRun:
-    """A run on disk: `length` bytes in extents, one after the other. More than one extent only
+    """A run on disk: `length` bytes, in `stored_bytes` bytes of extents, one after the other. More than one extent only
     where a file could not grow. checksums: the crc32 of each block_bytes of the run, the last block
-    being what is left. index: 0 for the first run of the job."""
+    being what is left. index: 0 for the first run of the job. compressor: the program that makes the run out of the
+    extents; None where they are the run."""
 
-    __slots__ = ("block_bytes", "checksums", "directory", "extents", "index", "length")
+    __slots__ = ("block_bytes", "checksums", "compressor", "directory", "extents", "index", "length", "stored_bytes")
 
     def __init__(
         self,
         index: int,
         directory: bytes,
+        length: int,
         extents: list[Extent],
         checksums: array[int],
         block_bytes: int,
+        compressor: Compressor | None = None,
     ) -> None:
         self.index = index
         self.directory = directory
+        self.length = length
         self.extents = extents
         self.checksums = checksums
         self.block_bytes = block_bytes
-        self.length = sum(extent.length for extent in extents)
+        self.compressor = compressor
+        self.stored_bytes = sum(extent.length for extent in extents)
 
 
 class SpillCounters:
     """runs_n, written_bytes: over the whole job. held_bytes: not given back yet; peak_bytes: its
-    highest value."""
+    highest value. Bytes are those on disk."""
 
     __slots__ = ("held_bytes", "peak_bytes", "runs_n", "written_bytes")
 

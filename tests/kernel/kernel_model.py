@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
+from collation import collation
+
 _BLANKS = b" \t\n"
 _ALNUM = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _PRINTABLE = range(0x20, 0x7F)
@@ -38,6 +40,8 @@ class Key(NamedTuple):
 
 
 class Order(NamedTuple):
+    """locale: of the text, None for byte order; coarse: whether the kernel may use first-level collation keys."""
+
     keys: tuple[Key, ...] = ()
     reverse: bool = False
     stable: bool = False
@@ -45,6 +49,8 @@ class Order(NamedTuple):
     separator: bytes = b"\n"
     field_separator: bytes | None = None
     grouping: bytes | None = None
+    locale: bytes | None = None
+    coarse: bool = True
 
     def options(self) -> list[str | bytes]:
         """The same order for the sort command (grouping is the locale's, there is no option)."""
@@ -121,13 +127,18 @@ def comparison(order: Order) -> Callable[[bytes, bytes], int]:
         texts = [(key_text(line, key, order.field_separator), key.letters) for key in order.keys]
         return [number(text, order.grouping) if "n" in letters else filtered(text, letters) for text, letters in texts]
 
+    def compare_values(a: bytes | Decimal, b: bytes | Decimal) -> int:
+        if order.locale is not None and isinstance(a, bytes) and isinstance(b, bytes):
+            return collation(order.locale).order(a, b)
+        return _compare(a, b)
+
     def compare(a: bytes, b: bytes) -> int:
         for key, value_a, value_b in zip(order.keys, values(a), values(b), strict=True):
-            if result := _compare(value_a, value_b):
+            if result := compare_values(value_a, value_b):
                 return -result if key.reverse else result
         if order.keys and (order.stable or order.unique):
             return 0
-        return _compare(b, a) if order.reverse else _compare(a, b)
+        return compare_values(b, a) if order.reverse else compare_values(a, b)
 
     return compare
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import struct
 import sys
 from collections.abc import Iterator, Sequence
 from types import ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 from kernel_model import Key, Order
 
-REVERSE, STABLE, UNIQUE = 1, 2, 4
-TEXT, NUMERIC = 0, 1
+REVERSE, STABLE, UNIQUE, COLLATE_LINES = 1, 2, 4, 8
+TEXT, NUMERIC, COLLATE = 0, 1, 7
 SEGMENT_REVERSE, START_BLANKS, END_BLANKS, TO_LINE_END, BARE = 1, 2, 4, 8, 16
 NO_TABLE, NO_BYTE = 0xFFFFFFFF, 256
 RECORD = struct.Struct("=QII")
@@ -27,7 +28,7 @@ def pack_program(
     tables: Sequence[bytes] = (),
     separator: int = ord("\n"),
 ) -> bytes:
-    head = struct.pack("=4I256s", flags, len(segments), len(tables), separator, BLANK)
+    head = struct.pack("=6I16s256s", flags, len(segments), len(tables), separator, 0, 0, b"", BLANK)
     return head + b"".join(segments) + b"".join(tables)
 
 
@@ -57,11 +58,12 @@ def pack_table(letters: str) -> bytes:
 
 def program_of(order: Order, *, bare: bool = True) -> bytes:
     """The key program of an order; `bare` leaves the last text as it is where that is allowed."""
-    flags = REVERSE * order.reverse | STABLE * order.stable | UNIQUE * order.unique
+    collated = order.locale is not None
+    flags = REVERSE * order.reverse | STABLE * order.stable | UNIQUE * order.unique | COLLATE_LINES * collated
     segments: list[bytes] = []
     tables: list[bytes] = []
     for index, key in enumerate(order.keys, 1):
-        kind = NUMERIC if "n" in key.letters else TEXT
+        kind = NUMERIC if "n" in key.letters else COLLATE if collated else TEXT
         segment_flags = (
             SEGMENT_REVERSE * key.reverse
             | START_BLANKS * key.start_blanks
@@ -95,9 +97,17 @@ def prefix_of(key: bytes) -> int:
     return int.from_bytes(key[:8].ljust(8, b"\0"), "big")
 
 
-def keys_bytes(segment_n: int, lines: Sequence[bytes]) -> int:
-    """Room that the encoded keys of these lines surely fit in."""
-    return sum(8 + segment_n * (2 * len(line) + 24) for line in lines)
+@functools.cache
+def open_locale(kernel: ModuleType, name: bytes | None, coarse: bool = True) -> Any:
+    """The kernel's handle, None for byte order."""
+    return None if name is None else kernel.open_locale(name, name, coarse)
+
+
+def keys_bytes(segment_n: int, lines: Sequence[bytes], collated: bool = False) -> int:
+    """Room that the encoded keys of these lines surely fit in. One character may stand for a dozen in a locale, with
+    several bytes for each."""
+    longer = 40 if collated else 2
+    return sum(8 + segment_n * (longer * len(line) + 40) for line in lines)
 
 
 class Batch:
@@ -115,20 +125,23 @@ class Batch:
         self.kernel = kernel
         self.order = order
         self.program = program or program_of(order, bare=bare)
+        self.locale = open_locale(kernel, order.locale, order.coarse)
         self.segment_n = int.from_bytes(self.program[4:8], sys.byteorder)
         text = b"".join(line + order.separator for line in lines)
         self.text_bytes = self.keys_end = len(text)
-        room = len(text) + keys_bytes(self.segment_n, lines) + 2 * RECORD.size * len(lines)
+        keys = keys_bytes(self.segment_n, lines, self.locale is not None)
+        room = len(text) + keys + 2 * RECORD.size * len(lines)
         self.top = room + -room % RECORD.size
         self.arena = bytearray(self.top)
         self.arena[: len(text)] = text
         self.n = len(lines)
         scanned = kernel.scan(self.program, self.arena, 0, len(text), self.top, 0, self.n)
-        assert scanned == (self.n, len(text))
+        assert scanned == (self.n, len(text), max(map(len, lines), default=0))
 
     def encode(self) -> None:
         done, self.keys_end = self.kernel.encode(
             self.program,
+            self.locale,
             self.arena,
             self.top,
             0,
@@ -154,7 +167,7 @@ class Batch:
         """Offset and length of the lines in their order."""
         if self.segment_n:
             self.encode()
-        kept = self.kernel.sort(self.program, self.arena, self.top, self.n)
+        kept = self.kernel.sort(self.program, self.locale, self.arena, self.top, self.n)
         self.records_at = self.top - RECORD.size * self.n
         self.n = kept
         return [RECORD.unpack_from(self.arena, self.records_at + RECORD.size * index)[1:] for index in range(kept)]
@@ -189,12 +202,13 @@ class Merge:
         self.kernel = kernel
         self.order = order
         self.program = program_of(order)
+        self.locale = open_locale(kernel, order.locale, order.coarse)
         self.runs = runs
         self.read_n = [0] * len(runs)
         self.refills = [refills[i % len(refills)] for i in range(sum(map(len, runs)) + len(runs))]
         longest = max((len(line) for run in runs for line in run), default=0)
         lines_n = max(self.refills) + 1
-        one_key = keys_bytes(len(order.keys), [b"x" * longest])
+        one_key = keys_bytes(len(order.keys), [b"x" * longest], self.locale is not None)
         window = lines_n * (longest + 1 + one_key + RECORD.size)
         self.window_bytes = window + -window % RECORD.size
         self.arena = bytearray(self.window_bytes * len(runs))
@@ -213,10 +227,10 @@ class Merge:
             window = whole[base : base + self.window_bytes]
             window[: len(text)] = text
             top, n = self.window_bytes, len(lines)
-            assert self.kernel.scan(self.program, window, 0, len(text), top, 0, n) == (n, len(text))
+            assert self.kernel.scan(self.program, window, 0, len(text), top, 0, n)[:2] == (n, len(text))
             if self.order.keys:
                 limit = top - RECORD.size * n
-                done, _ = self.kernel.encode(self.program, window, top, 0, n, len(text), limit)
+                done, _ = self.kernel.encode(self.program, self.locale, window, top, 0, n, len(text), limit)
                 assert done == n
             window.release()
         self.read_n[index] = end
@@ -228,7 +242,9 @@ class Merge:
 
     def step(self, out_bytes: int) -> Step:
         out = bytearray(out_bytes)
-        status, used = self.kernel.merge(self.program, self.arena, self.cursors, len(self.runs), self.state, out)
+        status, used = self.kernel.merge(
+            self.program, self.locale, self.arena, self.cursors, len(self.runs), self.state, out
+        )
         assert not any(out[used:])
         positions = tuple(self.cursor(index)[3] for index in range(len(self.runs)))
         return Step(status, bytes(out[:used]), positions)

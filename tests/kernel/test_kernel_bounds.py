@@ -38,7 +38,7 @@ BROKEN_PROGRAMS = {
     "cut table": pack_program(segments=[pack_segment()], tables=[TABLE])[:-8],
     "one table too many": KEYED + TABLE,
     "separator": pack_program(separator=256),
-    "kind": pack_program(segments=[pack_segment(kind=2)]),
+    "kind": pack_program(segments=[pack_segment(kind=8)]),
     "table index": pack_program(segments=[pack_segment(table=0)]),
     "table index after the last": pack_program(segments=[pack_segment(table=1)], tables=[TABLE]),
     "field separator": pack_program(segments=[pack_segment(field_separator=NO_BYTE + 1)]),
@@ -72,7 +72,9 @@ def merge(
     if state is None:
         state = bytearray(kernel.merge_state_bytes(len(fields)))
     count = len(fields) if cursor_n is None else cursor_n
-    result: tuple[int, int] = kernel.merge(program, bytearray(SIZE), cursors(*fields), count, state, bytearray(99))
+    result: tuple[int, int] = kernel.merge(
+        program, None, bytearray(SIZE), cursors(*fields), count, state, bytearray(99)
+    )
     return result
 
 
@@ -81,8 +83,8 @@ def test_a_damaged_program_is_refused_by_every_function(kernel: ModuleType, prog
     arena = bytearray(SIZE)
     calls: list[Callable[[], object]] = [
         lambda: kernel.scan(program, arena, 0, 0, SIZE, 0, 0),
-        lambda: kernel.encode(program, arena, SIZE, 0, 0, 0, 0),
-        lambda: kernel.sort(program, arena, SIZE, 0),
+        lambda: kernel.encode(program, None, arena, SIZE, 0, 0, 0, 0),
+        lambda: kernel.sort(program, None, arena, SIZE, 0),
         lambda: kernel.gather(program, arena, 0, 0, 0, 0, bytearray(9)),
         lambda: merge(kernel, (0, SIZE, 0, 0, 1), program=program),
     ]
@@ -93,7 +95,7 @@ def test_a_damaged_program_is_refused_by_every_function(kernel: ModuleType, prog
 
 @pytest.mark.parametrize("program", GOOD_PROGRAMS)
 def test_a_whole_program_is_accepted(kernel: ModuleType, program: bytes) -> None:
-    assert kernel.sort(program, bytearray(SIZE), SIZE, 0) == 0
+    assert kernel.sort(program, None, bytearray(SIZE), SIZE, 0) == 0
 
 
 @pytest.mark.parametrize(
@@ -133,7 +135,7 @@ def test_scan_stays_in_the_arena(kernel: ModuleType, arguments: tuple[int, ...])
 )
 def test_encode_stays_in_the_arena(kernel: ModuleType, arguments: tuple[int, ...]) -> None:
     with pytest.raises(ValueError):
-        kernel.encode(KEYED, bytearray(SIZE), *arguments)
+        kernel.encode(KEYED, None, bytearray(SIZE), *arguments)
 
 
 @pytest.mark.parametrize(
@@ -149,7 +151,7 @@ def test_encode_stays_in_the_arena(kernel: ModuleType, arguments: tuple[int, ...
 )
 def test_sort_stays_in_the_arena(kernel: ModuleType, arguments: tuple[int, ...]) -> None:
     with pytest.raises(ValueError):
-        kernel.sort(PLAIN, bytearray(SIZE), *arguments)
+        kernel.sort(PLAIN, None, bytearray(SIZE), *arguments)
 
 
 @pytest.mark.parametrize(
@@ -209,9 +211,9 @@ def test_merge_wants_the_line_read_last_under_unique(kernel: ModuleType) -> None
     arena, out = bytearray(b"a\n".ljust(SIZE)), bytearray(9)
     kernel.scan(order, arena, 0, 2, SIZE, 0, 1)
     state = bytearray(kernel.merge_state_bytes(1))
-    assert kernel.merge(order, arena, cursors((0, SIZE, 1, 0, 0)), 1, state, out) == (0, 2)
+    assert kernel.merge(order, None, arena, cursors((0, SIZE, 1, 0, 0)), 1, state, out) == (0, 2)
     with pytest.raises(ValueError):
-        kernel.merge(order, arena, cursors((0, SIZE, 1, 0, 1)), 1, state, out)
+        kernel.merge(order, None, arena, cursors((0, SIZE, 1, 0, 1)), 1, state, out)
 
 
 def test_buffers_that_cannot_be_written_are_refused(kernel: ModuleType) -> None:
@@ -228,8 +230,8 @@ def test_an_arena_is_shorter_than_four_gib(kernel: ModuleType) -> None:
     with huge:
         calls: list[Callable[[], object]] = [
             lambda: kernel.scan(PLAIN, huge, 0, 0, 16, 0, 0),
-            lambda: kernel.encode(KEYED, huge, 16, 0, 0, 0, 0),
-            lambda: kernel.sort(PLAIN, huge, 16, 0),
+            lambda: kernel.encode(KEYED, None, huge, 16, 0, 0, 0, 0),
+            lambda: kernel.sort(PLAIN, None, huge, 16, 0),
         ]
         for call in calls:
             with pytest.raises(ValueError):

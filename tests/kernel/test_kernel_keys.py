@@ -213,13 +213,13 @@ def test_a_record_that_does_not_fit_is_not_started(
     batch = Batch(kernel, order, lines)
     untouched = bytes(batch.arena[limit:])
     first = 0
-    done, at = kernel.encode(batch.program, batch.arena, batch.top, first, batch.n, batch.text_bytes, limit)
+    done, at = kernel.encode(batch.program, None, batch.arena, batch.top, first, batch.n, batch.text_bytes, limit)
     assert done == sum(end <= limit for end in ends[1:])
     assert at == ends[done]
     assert batch.arena[batch.text_bytes : at] == whole.arena[whole.text_bytes : at]
     boundary = batch.top - RECORD.size * done - limit
     assert batch.arena[limit:][:boundary] == untouched[:boundary]
-    assert kernel.encode(batch.program, batch.arena, batch.top, done, batch.n, at, ends[-1]) == (
+    assert kernel.encode(batch.program, None, batch.arena, batch.top, done, batch.n, at, ends[-1]) == (
         batch.n,
         ends[-1],
     )
@@ -234,7 +234,7 @@ def test_the_limit_is_exact_to_the_byte(kernel: ModuleType) -> None:
         need = len(line) + 1 + HEADER.size + length
         for limit in range(length + 1, need + 1):
             batch = Batch(kernel, order, [line])
-            args = (batch.program, batch.arena, batch.top, 0, 1, length + 1, limit)
+            args = (batch.program, None, batch.arena, batch.top, 0, 1, length + 1, limit)
             assert kernel.encode(*args) == ((1, need) if limit == need else (0, length + 1))
 
 
@@ -243,11 +243,11 @@ def test_a_long_text_finds_no_room_and_leaves_the_record_alone(kernel: ModuleTyp
     for key in (Key(), Key(reverse=True), Key(letters="f")):
         batch = Batch(kernel, Order(keys=(key,)), [line], bare=False)
         record = batch.record(0)
-        args = (batch.program, batch.arena, batch.top, 0, 1, 1001, 1001 + 8 + 2000)
+        args = (batch.program, None, batch.arena, batch.top, 0, 1, 1001, 1001 + 8 + 2000)
         assert kernel.encode(*args) == (0, 1001)
         assert batch.record(0) == record
         assert kernel.encode(*args[:-1], 1001 + 8 + 2001) == (1, 1001 + 8 + 2001)
 
 
 def test_the_model_program_is_what_the_layout_says() -> None:
-    assert len(program_of(Order(keys=(Key(), Key(letters="f"))))) == 16 + 256 + 2 * 56 + 512
+    assert len(program_of(Order(keys=(Key(), Key(letters="f"))))) == 24 + 16 + 256 + 2 * 56 + 512

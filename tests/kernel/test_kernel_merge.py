@@ -189,5 +189,5 @@ def test_records_of_a_sorted_batch_are_not_needed_in_reverse(kernel: ModuleType)
     out = bytearray(9)
     state = bytearray(kernel.merge_state_bytes(1))
     program = program_of(Order())
-    assert kernel.merge(program, batch.arena, cursors, 1, state, out) == (kernel.MERGE_DONE, 4)
+    assert kernel.merge(program, None, batch.arena, cursors, 1, state, out) == (kernel.MERGE_DONE, 4)
     assert out[:4] == b"b\nc\n"

@@ -72,6 +72,7 @@ def test_a_number_has_no_table_and_the_spelling_of_the_locale() -> None:
         upper=locale.C_TABLES.upper,
         point=ord(","),
         grouping=ord("."),
+        months=locale.C_TABLES.months,
     )
     segment = pack_segment(program.NUMERIC, point=ord(","), grouping=ord("."))
     assert compiled(key("fn"), tables=spelling) == pack_program(segments=[segment])

@@ -45,7 +45,7 @@ def test_lines_become_records_in_descending_places(
     arena = bytearray(data.ljust(top, b"\xee"))
     program = program_of(Order(separator=separator, reverse=reverse))
 
-    n, consumed = kernel.scan(program, arena, start, stop, top, already, n_max)
+    n, consumed, longest = kernel.scan(program, arena, start, stop, top, already, n_max)
 
     expected, at = [], start
     for line in data[start:stop].split(separator)[:-1][: n_max - already]:
@@ -54,6 +54,7 @@ def test_lines_become_records_in_descending_places(
         at += len(line) + 1
     assert records(arena, top, already, n) == expected
     assert (n, consumed) == (already + len(expected), at)
+    assert longest == max((length for _, _, length in expected), default=0)
     assert arena[: top - RECORD.size * n] == data.ljust(top, b"\xee")[: top - RECORD.size * n]
     assert arena[top - RECORD.size * already :] == b"\xee" * RECORD.size * already
 
@@ -74,8 +75,8 @@ def test_records_of_keyed_order_address_lines_until_they_are_encoded(kernel: Mod
 
 def test_a_line_without_separator_is_not_taken(kernel: ModuleType) -> None:
     arena = bytearray(b"ab\ncd".ljust(64))
-    assert kernel.scan(pack_program(), arena, 0, 5, 64, 0, 2) == (1, 3)
-    assert kernel.scan(pack_program(), arena, 3, 5, 64, 1, 2) == (1, 3)
+    assert kernel.scan(pack_program(), arena, 0, 5, 64, 0, 2) == (1, 3, 2)
+    assert kernel.scan(pack_program(), arena, 3, 5, 64, 1, 2) == (1, 3, 0)
 
 
 def test_scanning_goes_on_where_it_stopped(kernel: ModuleType) -> None:
@@ -86,6 +87,6 @@ def test_scanning_goes_on_where_it_stopped(kernel: ModuleType) -> None:
     kernel.scan(pack_program(REVERSE), whole, 0, len(text), size, 0, 100)
     n = at = 0
     for stop in range(1, len(text) + 1):
-        n, at = kernel.scan(pack_program(REVERSE), pieces, at, stop, size, n, 100)
+        n, at, _ = kernel.scan(pack_program(REVERSE), pieces, at, stop, size, n, 100)
     assert (n, at) == (100, len(text))
     assert pieces == whole

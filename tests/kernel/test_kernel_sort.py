@@ -168,6 +168,6 @@ def test_other_records_and_free_bytes_are_left_alone(kernel: ModuleType) -> None
     n = 60
     low = batch.top - 2 * 16 * n
     before = bytes(batch.arena[:low])
-    assert kernel.sort(batch.program, batch.arena, batch.top, n) == n
+    assert kernel.sort(batch.program, None, batch.arena, batch.top, n) == n
     assert batch.arena[:low] == before
     assert sorted_lines(Order(), lines[:n]) == [batch.line(batch.record(n - 1 - i)[1:]) for i in range(n)]

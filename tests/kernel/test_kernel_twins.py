@@ -53,7 +53,7 @@ def test_encode_stops_at_the_same_record(twins: Twins, order: Order, lines: list
     ends, contents = [], []
     for kernel in twins:
         batch = Batch(kernel, order, lines)
-        call = (batch.program, batch.arena, batch.top, 0, batch.n, batch.text_bytes, limit)
+        call = (batch.program, None, batch.arena, batch.top, 0, batch.n, batch.text_bytes, limit)
         ends.append(kernel.encode(*call))
         records = batch.arena[batch.top - RECORD.size * batch.n :]
         contents.append((batch.arena[: ends[-1][1]], records))

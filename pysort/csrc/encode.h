@@ -1,0 +1,85 @@
+/* What the encoders of the orderings share. Each appends a prefix-free encoding of one key to the sink: no encoding
+ * begins another one. The byte values are defined, with their reasons, in _kernel_py_encode.py. */
+#ifndef PYSORT_ENCODE_H
+#define PYSORT_ENCODE_H
+
+#include "kernel.h"
+
+#include <string.h>
+
+/* Where encoded bytes go. `full` is sticky: once a byte found no room nothing more is written. */
+struct sink {
+    uint8_t *at;
+    uint8_t *limit;
+    int full;
+};
+
+static inline void put(struct sink *sink, unsigned byte)
+{
+    if (sink->at < sink->limit)
+        *sink->at++ = (uint8_t)byte;
+    else
+        sink->full = 1;
+}
+
+static inline void put_bytes(struct sink *sink, const uint8_t *p, size_t n)
+{
+    if ((size_t)(sink->limit - sink->at) < n) {
+        sink->full = 1;
+        return;
+    }
+    if (n > 0)
+        memcpy(sink->at, p, n);
+    sink->at += n;
+}
+
+static inline void put_escaped(struct sink *sink, unsigned byte)
+{
+    if (byte <= 1) {
+        put(sink, 1);
+        byte++;
+    }
+    put(sink, byte);
+}
+
+/* Appends the encoding of the key p..end. All encoders have this form, whether they need all of it or not. The bytes from
+ * sink->at to sink->limit are free to be written over: a place for copies. */
+typedef void ps_encoder(const struct ps_program *program, const struct ps_segment *segment,
+                        const struct ps_locale *locale, const uint8_t *p, const uint8_t *end, struct sink *sink);
+
+ps_encoder ps_encode_numeric; /* numbers.c */
+ps_encoder ps_encode_human;
+ps_encoder ps_encode_general;
+ps_encoder ps_encode_month;   /* months.c */
+ps_encoder ps_encode_version; /* version.c */
+ps_encoder ps_encode_random;  /* random.c */
+ps_encoder ps_encode_collate; /* collate.c */
+
+/* The table that filters and translates the segment's bytes, or NULL. */
+static inline const struct ps_table *ps_table_of(const struct ps_program *program, const struct ps_segment *segment)
+{
+    return segment->table == PS_NO_TABLE ? NULL : ps_tables(program) + segment->table;
+}
+
+static inline int is_digit(unsigned byte)
+{
+    return byte - '0' < 10u;
+}
+
+/* numbers.c: digits two to a byte, as 1 + their value so that 0 can end them, without the grouping bytes among them, and
+ * with a 0 before the first digit if leading_zero is set; a count in 8 bytes, big-endian. XORed with `complement`. */
+void ps_put_digits(struct sink *sink, const uint8_t *p, const uint8_t *end, unsigned grouping, int leading_zero,
+                   unsigned complement);
+void ps_put_count(struct sink *sink, uint64_t count, unsigned complement);
+
+/* copy.c: the bytes of a key that its table keeps, translated, and a NUL behind them. */
+struct ps_copy {
+    char small[512];
+    char *text; /* NULL: no memory */
+    size_t n;
+};
+
+void ps_copy_key(struct ps_copy *copy, const struct ps_table *table, const uint8_t *p, const uint8_t *end);
+void ps_copy_free(struct ps_copy *copy);
+
+#endif

@@ -1,0 +1,139 @@
+/* Encoding numbers of any length, and sizes: numbers with a unit behind them. */
+#include "encode.h"
+
+/* A number as text: its significant integer digits (with any grouping bytes between them) and fraction digits. */
+struct number {
+    const uint8_t *begin; /* behind the sign */
+    const uint8_t *integer, *integer_end;
+    const uint8_t *fraction, *fraction_end;
+    size_t integer_n; /* digits, grouping bytes not counted */
+    int negative;
+};
+
+static struct number parse_number(const struct ps_program *program, const struct ps_segment *segment,
+                                  const uint8_t *p, const uint8_t *end)
+{
+    struct number number = {.negative = 0};
+    while (p < end && program->blank[*p])
+        p++;
+    if (p < end && *p == '-') {
+        number.negative = 1;
+        p++;
+    }
+    number.begin = p;
+    while (p < end && (*p == '0' || *p == segment->grouping))
+        p++;
+    number.integer = p;
+    for (; p < end && (is_digit(*p) || *p == segment->grouping); p++)
+        number.integer_n += *p != segment->grouping;
+    number.integer_end = p;
+    if (p < end && *p == segment->point)
+        p++;
+    else
+        end = p;
+    number.fraction = p;
+    while (p < end && is_digit(*p))
+        p++;
+    while (p > number.fraction && p[-1] == '0')
+        p--;
+    number.fraction_end = p;
+    return number;
+}
+
+void ps_put_count(struct sink *sink, uint64_t count, unsigned complement)
+{
+    for (int shift = 56; shift >= 0; shift -= 8)
+        put(sink, (unsigned)((count >> shift) & 0xFF) ^ complement);
+}
+
+void ps_put_digits(struct sink *sink, const uint8_t *p, const uint8_t *end, unsigned grouping, int leading_zero,
+                   unsigned complement)
+{
+    int half = leading_zero ? 0 : -1;
+    for (; p < end && !sink->full; p++) {
+        if (*p == grouping)
+            continue;
+        int digit = *p - '0';
+        if (half < 0) {
+            half = digit;
+        } else {
+            put(sink, (unsigned)(10 * half + digit + 1) ^ complement);
+            half = -1;
+        }
+    }
+    if (half >= 0)
+        put(sink, (unsigned)(10 * half + 1) ^ complement);
+}
+
+#define TAG_ZERO 0x80u
+#define TAG_POSITIVE 0x81u /* + number of integer digits, up to LENGTH_IN_TAG; of a size: + rank of its unit */
+#define TAG_LONG 0xE6u     /* the number of integer digits follows in 8 bytes */
+#define LENGTH_IN_TAG 100u
+
+static int is_zero(const struct number *number)
+{
+    return number->integer_n == 0 && number->fraction == number->fraction_end;
+}
+
+/* A number that is not zero. */
+static void put_number(struct sink *sink, const struct number *number, unsigned grouping)
+{
+    const unsigned complement = number->negative ? 0xFF : 0;
+    if (number->integer_n <= LENGTH_IN_TAG) {
+        put(sink, (TAG_POSITIVE + (unsigned)number->integer_n) ^ complement);
+    } else {
+        put(sink, TAG_LONG ^ complement);
+        ps_put_count(sink, number->integer_n, complement);
+    }
+    ps_put_digits(sink, number->integer, number->integer_end, grouping, number->integer_n % 2 == 1, complement);
+    ps_put_digits(sink, number->fraction, number->fraction_end, PS_NO_BYTE, 0, complement);
+    put(sink, 0 ^ complement);
+}
+
+void ps_encode_numeric(const struct ps_program *program, const struct ps_segment *segment,
+                       const struct ps_locale *locale, const uint8_t *p, const uint8_t *end, struct sink *sink)
+{
+    (void)locale;
+    const struct number number = parse_number(program, segment, p, end);
+    if (is_zero(&number))
+        put(sink, TAG_ZERO);
+    else
+        put_number(sink, &number, segment->grouping);
+}
+
+/* Rank of the unit behind the number at p, 0 without one. Unlike a number for -n, this one has at most one grouping byte
+ * between two digits and none elsewhere: where it is a blank the unit is not looked for in the next column. */
+static unsigned unit_rank(const struct ps_segment *segment, const uint8_t *p, const uint8_t *end)
+{
+    static const char units[] = "KMGTPEZYRQ";
+    while (p < end && is_digit(*p)) {
+        p++;
+        if (p < end && *p == segment->grouping) {
+            p++;
+            if (p == end || !is_digit(*p))
+                return 0;
+        }
+    }
+    if (p < end && *p == segment->point) {
+        p++;
+        while (p < end && is_digit(*p))
+            p++;
+    }
+    if (p == end)
+        return 0;
+    const char *unit = memchr(units, *p == 'k' ? 'K' : *p, sizeof units - 1);
+    return unit ? (unsigned)(unit - units) + 1 : 0;
+}
+
+void ps_encode_human(const struct ps_program *program, const struct ps_segment *segment,
+                     const struct ps_locale *locale, const uint8_t *p, const uint8_t *end, struct sink *sink)
+{
+    (void)locale;
+    const struct number number = parse_number(program, segment, p, end);
+    if (is_zero(&number)) {
+        put(sink, TAG_ZERO);
+        return;
+    }
+    put(sink, (TAG_POSITIVE + unit_rank(segment, number.begin, end)) ^ (number.negative ? 0xFF : 0));
+    put_number(sink, &number, segment->grouping);
+}

@@ -1,0 +1,82 @@
+"""From options to what the sorter runs: the inputs' names, the order of lines, the plan."""
+
+from __future__ import annotations
+
+from pysort import kernel
+from pysort.environ import free_descriptor_n
+from pysort.keys.locale import PLAIN, open_collation
+from pysort.keys.program import compile as compile_program
+from pysort.keys.spec import KeySpec, check_compatible, inherit
+from pysort.options import check_debug, check_files0_from
+from pysort.plan import SortPlan
+from pysort.storage.compressor import largest_fan_in
+from pysort.storage.names import read_names
+from pysort.storage.readers import STDIN, input_bytes
+from pysort.storage.seed import SEED_BYTES, read_seed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from pysort.environ import Environment
+    from pysort.keys.locale import Locale
+    from pysort.options import Options
+
+
+def input_names(options: Options) -> Sequence[bytes]:
+    """The inputs, one at least. Raises SortError."""
+    check_files0_from(options)
+    if options.files0_from is not None:
+        return read_names(options.files0_from)
+    return options.files or (STDIN,)
+
+
+def make_plan(options: Options, environment: Environment, files: Sequence[bytes]) -> SortPlan:
+    memory = environment.default_memory()
+    if options.buffer_size is not None:
+        memory = options.buffer_size.resolve(environment.memory_bytes)
+    batch_size = options.batch_size
+    if options.compress_program is not None:
+        batch_size = largest_fan_in(batch_size, free_descriptor_n(environment.descriptor_limit_n))
+    descriptor_n = free_descriptor_n(environment.descriptor_limit_n) if options.merge else None
+    if descriptor_n is not None:  # one for the output, one for the runs in each directory
+        descriptor_n -= (options.output is not None) + len(options.temporary_directories or (b"",))
+    return SortPlan(
+        memory,
+        batch_size=batch_size,
+        input_bytes=input_bytes(files),
+        input_mapped=options.input_reader == "mmap",
+        runs_mapped=options.reader == "mmap" or (options.merge and options.input_reader == "mmap"),
+        descriptor_n=descriptor_n,
+    )
+
+
+def effective_keys(options: Options) -> list[KeySpec]:
+    """The keys that lines are compared by. Raises SortError when the options contradict each other."""
+    keys = inherit(options.keys, options.ordering, options.reverse)
+    check_compatible(keys)
+    check_debug(options)
+    return keys
+
+
+def make_order(options: Options, keys: Sequence[KeySpec], locale: Locale, implementation: Any) -> kernel.Order:
+    """The order that the options and the locale ask for. keys: the effective ones."""
+    collated = not (locale.is_byte_order or options.bytes)
+    kinds = {letter for key in keys for letter in key.ordering}
+    transformed = "R" in kinds and not (locale.collate in PLAIN or options.bytes)
+    program = compile_program(
+        keys,
+        reverse=options.reverse,
+        stable=options.stable,
+        unique=options.unique,
+        zero_terminated=options.zero_terminated,
+        field_separator=options.field_separator,
+        tables=locale.tables,
+        collated=collated,
+        transformed=transformed,
+        seed=read_seed(options.random_source) if "R" in kinds else bytes(SEED_BYTES),
+    )
+    needs_handle = collated or transformed or "g" in kinds
+    handle = open_collation(locale, implementation, collated) if needs_handle else None
+    return kernel.Order(implementation, program, 0 if options.zero_terminated else ord("\n"), handle)

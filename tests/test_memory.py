@@ -1,0 +1,71 @@
+"""-S is a promise: what the process touches at its peak stays within it, beside the interpreter itself."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+MIB = 1 << 20
+BUFFER_MIB = 8
+INPUT_BYTES = 24 * MIB
+# The peak of the resident set of this very program, not of the one that started it: ru_maxrss would count that too.
+MEASURED = """
+import os, sys
+from pysort.cli import main
+status = main([b"pysort", *map(os.fsencode, sys.argv[1:])])
+peak = next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM:"))
+print(status, peak)
+"""
+
+
+def peak_bytes(*arguments: str, cwd: Path) -> int:
+    result = subprocess.run(
+        [sys.executable, "-c", MEASURED, *arguments], cwd=cwd, capture_output=True, check=True, text=True
+    )
+    assert result.stderr == ""
+    status, peak_kib = result.stdout.split()
+    assert status == "0"
+    return int(peak_kib) * 1024
+
+
+@pytest.fixture(scope="module")
+def interpreter_bytes(tmp_path_factory: pytest.TempPathFactory) -> int:
+    """What a sort of nothing takes."""
+    return peak_bytes("-o", "out", "/dev/null", cwd=tmp_path_factory.mktemp("nothing"))
+
+
+@pytest.mark.parametrize("line_bytes", [1, 2, 60, 5000, 300_000])
+@pytest.mark.parametrize(
+    "options",
+    [[], ["-k1.2n", "-k1,1"], ["--reader=mmap", "--input-reader=mmap"], ["-u", "--batch-size=2"]],
+    ids=["plain", "keyed", "mapped", "unique"],
+)
+def test_the_peak_stays_within_the_buffer_that_was_granted(
+    tmp_path: Path, interpreter_bytes: int, line_bytes: int, options: list[str]
+) -> None:
+    digits = "".join(str(i * i * 7919) for i in range(300_000)).encode()
+    starts = (at % 1000 for at in range(0, INPUT_BYTES, max(line_bytes, 16)))
+    text = b"".join(digits[at : at + line_bytes - 1][::-1] + b"\n" for at in starts)
+    (tmp_path / "in").write_bytes(text)
+    peak = peak_bytes("-S", f"{BUFFER_MIB}M", "-T", ".", *options, "-o", "out", "in", cwd=tmp_path)
+    assert peak <= interpreter_bytes + BUFFER_MIB * MIB + 2 * MIB  # lists of runs and their checksums, ctypes
+    assert peak > BUFFER_MIB * MIB // 4  # it was worth measuring
+    assert (tmp_path / "out").stat().st_size > 0
+
+
+def test_a_line_longer_than_the_buffer_takes_what_it_needs_and_no_more(tmp_path: Path, interpreter_bytes: int) -> None:
+    long = 40 * MIB
+    with (tmp_path / "in").open("wb") as file:
+        file.write(b"y" * long + b"\nb\na\n" + b"x" * long + b"\n")
+    peak = peak_bytes("-S", "1M", "-T", ".", "-o", "out", "in", cwd=tmp_path)
+    # Two such lines under merge: a window of each, doubled until half of it holds the line.
+    assert peak <= interpreter_bytes + 6 * long
+    with (tmp_path / "out").open("rb") as file:
+        assert file.readline() == b"a\n"
+        assert file.readline() == b"b\n"
+        assert file.readline() == b"x" * long + b"\n"
+        assert file.readline() == b"y" * long + b"\n"
+        assert file.read() == b""
