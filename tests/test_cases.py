@@ -47,16 +47,10 @@ import support
 
 Case = dict[str, Any]
 
-# What pysort refuses for now with "not supported". A case that needs one of these must meet that refusal, so a word
-# leaves the set in the same change that brings its feature.
-UNSUPPORTED = {
-    "random",
-}
 FEATURES = {
     *("check", "compress", "debug", "files0-from", "general", "human", "locale", "merge", "month", "parallel"),
     *("random", "version"),
 }
-REFUSAL = re.compile(rb"not supported")
 
 KNOWN_KEYS = {
     *("title", "features", "locale", "gnu_differs", "args", "env", "unset", "stdin", "stdin_random", "files", "fifos"),
@@ -246,19 +240,11 @@ def skip_unless_possible(case: Case) -> None:
 @every_case
 def test_case(case: Case, tmp_path: Path) -> None:
     skip_unless_possible(case)
-    refused = UNSUPPORTED.intersection(case.get("features", ()))
-    if support.testing_gnu_itself():
-        refused = set()
-        if "gnu_differs" in case:
-            pytest.skip(f"GNU sort differs: {case['gnu_differs']}")
+    if support.testing_gnu_itself() and "gnu_differs" in case:
+        pytest.skip(f"GNU sort differs: {case['gnu_differs']}")
     with working_directory(case, tmp_path) as cwd:
         trial = Trial(case, cwd)
-        result = trial.run(support.CONTENDER)
-        if not refused:
-            trial.check(result)
-            return
-        assert REFUSAL.search(result.stderr), f"{sorted(refused)} supported now? {result}"
-        assert (result.status, result.stdout) == (2, b"")
+        trial.check(trial.run(support.CONTENDER))
 
 
 @support.needs_gnu
@@ -272,7 +258,6 @@ def test_the_systems_sort_agrees(case: Case, tmp_path: Path) -> None:
 
 
 def test_the_cases_are_spelled_right() -> None:
-    assert UNSUPPORTED <= FEATURES
     for name, case in CASES.items():
         assert set(case) <= KNOWN_KEYS, name
         assert FEATURES.issuperset(case.get("features", ())), name

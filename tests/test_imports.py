@@ -22,7 +22,7 @@ LAYERS = [
     ["option_table"],
     ["arguments"],
     ["options", "environ", "progress"],
-    ["_kernel_py_numbers"],
+    ["_kernel_py_numbers", "_kernel_py_locale"],
     ["_kernel_py_orderings"],
     ["_kernel_py_encode"],
     ["_kernel_py", "_kernel"],

@@ -19,11 +19,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jobs import Worker, ask_gnu
 
-from pysort import _kernel_py, kernel, options
+from pysort import _kernel_py, kernel
 from pysort.keys import locale
 
 Environment = Mapping[str, str | None]
-UNSUPPORTED: frozenset[str] = getattr(options, "UNSUPPORTED", frozenset())
 KERNELS = [_kernel_py, *([kernel.load(b"c")] if kernel.load(None) is not _kernel_py else [])]
 both_kernels = pytest.mark.parametrize("implementation", KERNELS, ids=lambda module: module.NAME)
 not_gnu = pytest.mark.skipif(support.testing_gnu_itself(), reason="a worker runs pysort")
@@ -342,8 +341,6 @@ NUMBERS = [
 @pytest.mark.parametrize("letter", ["n", "h", "g"])
 def test_numbers_sort_as_gnu_sort_reads_them_in_every_spelling(worker: Worker, letter: str) -> None:
     """GNU sort up to 9.1 does not know a separator above 0x7F, where char is signed; the next test is about these."""
-    if f"-{letter}" in UNSUPPORTED:
-        pytest.skip(f"-{letter} is not supported yet")
     shuffled = random.Random(1).sample(NUMBERS, len(NUMBERS))
     text = b"".join(number + b"\n" for number in shuffled)
     compared_n = 0
@@ -415,8 +412,6 @@ def test_categories_may_differ(
     "name", ["de_DE.UTF-8", "fr_FR.UTF-8", "fr_FR.ISO-8859-1", "cs_CZ.UTF-8", "ja_JP.UTF-8", "ru_RU.KOI8-R"]
 )
 def test_months_sort_as_gnu_sort_knows_them(worker: Worker, name: str) -> None:
-    if "-M" in UNSUPPORTED:
-        pytest.skip("-M is not supported yet")
     if not support.has_locale(name):
         pytest.skip(f"not installed: {name}")
     months = [*spellings(name)[2], b"jan", b"DEC", b"May", b"", b"x", b"1"]

@@ -7,6 +7,8 @@ import threading
 from pathlib import Path
 
 import pytest
+import support
+from test_cli_errors import Twins
 
 from pysort.errors import SortError
 from pysort.storage.seed import SEED_BYTES, read_seed
@@ -57,3 +59,26 @@ def test_what_can_be_wrong_with_a_source(tmp_path: Path, monkeypatch: pytest.Mon
     assert message(b"missing") == b"sort: open failed: missing: No such file or directory\n"
     assert message(b"a b") == b"sort: open failed: 'a b': No such file or directory\n"
     assert message(b"-") == b"sort: open failed: -: No such file or directory\n"
+
+
+@support.needs_gnu
+@pytest.mark.parametrize(
+    "script",
+    [
+        '"$@" -R --random-source=source f',
+        '"$@" -R --random-source=d f',
+        '"$@" -R --random-source=f f',
+        '"$@" -R --random-source=missing f',
+        '"$@" -k1,1R --random-source=missing missing-too',
+        '"$@" --random-source=missing f',
+        '"$@" -R --random-source=source --random-source=f f',
+        '"$@" -c -R --random-source=missing f g -o new',
+        '"$@" -c -R --random-source=source f',
+        '"$@" -Rn --random-source=missing f',
+        '"$@" -m -R --random-source=source f f g',
+        '"$@" -R --random-source=/dev/stdin f < source',
+    ],
+)
+def test_a_shell_script_sees_no_difference(tmp_path: Path, script: str) -> None:
+    script = f"head -c 100 /dev/zero > source; {script}"
+    Twins(tmp_path).compare_scripts(script)

@@ -20,8 +20,8 @@ from pysort.keys import locale as key_locale
 
 EXAMPLES = settings.default.max_examples  # 100 by default
 SEED = 0 if settings.default.derandomize else random.SystemRandom().randrange(2**32)
-TEXTS_N = {"c": 2000 + 5 * EXAMPLES, "python": 50 + EXAMPLES // 2}
-ASCII_N = {"c": 400 + EXAMPLES, "python": 50}
+TEXTS_N = {"c": 1000 + 5 * EXAMPLES, "python": 50 + EXAMPLES // 2}
+ASCII_N = {"c": 200 + EXAMPLES, "python": 50}
 GROUP = 50  # texts that are near to one another
 
 
