@@ -272,8 +272,10 @@ def full_directory(tmp_path: Path) -> object:
 
 
 def no_space(directory: str) -> re.Pattern[bytes]:
-    """The directory is named, whatever else the message says about the temporary file."""
-    return re.compile(rb"\Asort: [^\n]*" + directory.encode() + rb"[^\n]*: No space left on device\n\Z")
+    """The directory is named, and which part of it did not fit."""
+    return re.compile(
+        rb"\Asort: [^\n]*" + directory.encode() + rb": No space left on device \(run \d+, offset \d+\)\n\Z"
+    )
 
 
 @pytest.mark.parametrize("args", [["-S", "16K"], ["-S", "16K", "-o", "keep"], ["-S", "16K", "-u"]])

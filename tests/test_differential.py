@@ -86,7 +86,9 @@ OLD_GNU = {
     ),
     "units": OldGnu("R and Q were no units of -h", "h", re.compile(rb"^[RQ]|\dR")),
     "order of NaNs": OldGnu("NaNs were ordered by their bytes in memory", "g", re.compile(rb"(?i)nan")),
-    "version .0": OldGnu(".A and .a went before .0", "V", re.compile(rb"\.(?![A-Za-z])")),
+    "suffixes": OldGnu(
+        ".A and .a went before .0, and a name that is all suffix had nothing before it", "V", re.compile(rb"\.")
+    ),
     "names from stdin": OldGnu(
         "the message said stdin",
         wording=(b"when reading file names from stdin, ", b"when reading file names from standard input, "),

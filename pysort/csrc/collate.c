@@ -52,25 +52,6 @@ void ps_locale_prepare(struct ps_locale *locale, int coarse)
     locale->ascii = 1;
 }
 
-/* Copies p..end through the table, up to the first NUL that is left, and ends the copy with a NUL. Returns its length. */
-static size_t copy_piece(char *to, const struct ps_table *table, const uint8_t *p, const uint8_t *end)
-{
-    char *at = to;
-    for (; p < end; p++) {
-        unsigned byte = *p;
-        if (table != NULL) {
-            if (!table->keep[byte])
-                continue;
-            byte = table->map[byte];
-        }
-        if (byte == 0)
-            break;
-        *at++ = (char)byte;
-    }
-    *at = 0;
-    return (size_t)(at - to);
-}
-
 /* The first level from the table of characters; 0 when a byte is not ASCII. */
 static int encode_ascii(const struct ps_locale *locale, const struct ps_table *table, const uint8_t *p,
                         const uint8_t *end, struct sink *sink)
@@ -99,29 +80,25 @@ static int encode_ascii(const struct ps_locale *locale, const struct ps_table *t
 static void encode_strxfrm(const struct ps_locale *locale, const struct ps_table *table, const uint8_t *p,
                            const uint8_t *end, struct sink *sink)
 {
-    char text_small[ON_STACK], key_small[4 * ON_STACK];
-    char *text = text_small, *key = key_small;
-    size_t room = sizeof key_small;
-    if ((size_t)(end - p) >= sizeof text_small)
-        text = malloc((size_t)(end - p) + 1);
-    if (text != NULL) {
-        copy_piece(text, table, p, end);
-        size_t n = strxfrm_l(key, text, room, locale->collate);
-        if (n >= room) {
-            room = n + 1;
-            key = malloc(room);
+    struct ps_copy copy;
+    char small[4 * ON_STACK];
+    char *key = small;
+    ps_copy_key(&copy, table, p, end);
+    if (copy.text != NULL) {
+        size_t n = strxfrm_l(key, copy.text, sizeof small, locale->collate); /* as far as the first NUL */
+        if (n >= sizeof small) {
+            key = malloc(n + 1);
             if (key != NULL)
-                n = strxfrm_l(key, text, room, locale->collate);
+                n = strxfrm_l(key, copy.text, n + 1, locale->collate);
         }
         if (key != NULL)
             put_bytes(sink, (const uint8_t *)key, first_level(key, n));
     }
-    if (text == NULL || key == NULL)
+    if (copy.text == NULL || key == NULL)
         sink->full = 1;
-    if (key != key_small)
+    if (key != small)
         free(key);
-    if (text != text_small)
-        free(text);
+    ps_copy_free(&copy);
 }
 
 /* Only the first of a key's NUL-separated pieces is encoded: its full comparison goes before the next piece. */

@@ -53,7 +53,7 @@ class RunReader:
         block of the run is shorter. Returns the bytes, 0 at the end of the run.
 
         view holds a block at least, or all that remains (else ValueError). Raises SortError `read
-        failed: DIRECTORY: run N, offset M: ...` when a read fails, falls short or does not match
+        failed: DIRECTORY: REASON (run N, offset M)` when a read fails, falls short or does not match
         its checksum.
         """
         length = min(len(view), self.remaining)

@@ -43,7 +43,7 @@ class RunWriter:
         self.length = 0
 
     def write(self, view: memoryview) -> None:
-        """Raises SortError `write failed: DIRECTORY: run N, offset M: ...`; the run is lost."""
+        """Raises SortError `write failed: DIRECTORY: REASON (run N, offset M)`; the run is lost."""
         self._add_checksums(view)
         while len(view):
             n = self._append(view)

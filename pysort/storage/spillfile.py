@@ -200,11 +200,10 @@ class SpillCounters:
 
 
 def run_error(action: bytes, directory: bytes, index: int, offset: int, reason: bytes | OSError) -> SortError:
-    """`write failed: DIRECTORY: run 3, offset 8192: No space left on device`. The offset is the
-    run's."""
+    """`write failed: DIRECTORY: No space left on device (run 3, offset 8192)`. The offset is the run's."""
     number = None
     if isinstance(reason, OSError):
         number = reason.errno
         reason = os.fsencode(os.strerror(number or 0))
-    place = b": run %d, offset %d: " % (index, offset)
-    return SortError(action, b": ", shell_name(directory), place, reason, errno=number, filename=directory)
+    place = b" (run %d, offset %d)" % (index, offset)
+    return SortError(action, b": ", shell_name(directory), b": ", reason, place, errno=number, filename=directory)

@@ -119,9 +119,9 @@ def test_space_of_what_the_program_has_taken_is_given_back(tmp_path, program, mo
     [
         ("cat > /dev/null; exit 1", 1000, "'{name}' [-d] terminated abnormally"),
         ("cat > /dev/null; kill -9 $$", 1000, "'{name}' [-d] terminated abnormally"),
-        ("exit 1", MIB, "write failed: {tmp}: run 0, offset {n}: Broken pipe"),
-        ("exit 0", MIB, "write failed: {tmp}: run 0, offset {n}: Broken pipe"),
-        ("exec head -c 1", MIB, "write failed: {tmp}: run 0, offset {n}: Broken pipe"),
+        ("exit 1", MIB, "write failed: {tmp}: Broken pipe (run 0, offset {n})"),
+        ("exit 0", MIB, "write failed: {tmp}: Broken pipe (run 0, offset {n})"),
+        ("exec head -c 1", MIB, "write failed: {tmp}: Broken pipe (run 0, offset {n})"),
     ],
 )
 def test_a_program_that_does_not_compress_is_told_of(script, size, text, tmp_path, program):
@@ -139,10 +139,10 @@ def test_a_program_that_does_not_compress_is_told_of(script, size, text, tmp_pat
     ("script", "text"),
     [
         (FAILS_TO_READ, "'{name}' [-d] terminated abnormally"),
-        (FORGETFUL, "read failed: {tmp}: run 0, offset 100000: unexpected end of file"),
-        (TALKATIVE, "read failed: {tmp}: run 0, offset 300000: more data than was written"),
-        (CONFUSED, "read failed: {tmp}: run 0, offset 0: checksum mismatch"),
-        ("exec cat > /dev/null", "read failed: {tmp}: run 0, offset 0: unexpected end of file"),
+        (FORGETFUL, "read failed: {tmp}: unexpected end of file (run 0, offset 100000)"),
+        (TALKATIVE, "read failed: {tmp}: more data than was written (run 0, offset 300000)"),
+        (CONFUSED, "read failed: {tmp}: checksum mismatch (run 0, offset 0)"),
+        ("exec cat > /dev/null", "read failed: {tmp}: unexpected end of file (run 0, offset 0)"),
     ],
 )
 def test_a_program_that_does_not_bring_the_run_back_is_told_of(script, text, tmp_path, program):

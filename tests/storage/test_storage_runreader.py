@@ -93,7 +93,7 @@ def test_every_changed_byte_is_noticed_and_its_block_named(broken):
                 read_all(reader, 64)
             block = i - i % 64
             directory = os.fsdecode(run.directory)
-            assert message(caught.value) == (f"read failed: {directory}: run 1, offset {block}: checksum mismatch")
+            assert message(caught.value) == (f"read failed: {directory}: checksum mismatch (run 1, offset {block})")
             assert caught.value.status == 2
         os.pwrite(fd, original[i : i + 1], offset + i)
     assert read_all(space.open_run(run), 64) == original
@@ -124,7 +124,7 @@ def test_a_file_that_lost_its_end_is_an_error(broken):
     with space.open_run(run) as reader, pytest.raises(SortError) as caught:
         read_all(reader, 64)
     directory = os.fsdecode(run.directory)
-    assert message(caught.value) == (f"read failed: {directory}: run 1, offset 150: unexpected end of file")
+    assert message(caught.value) == (f"read failed: {directory}: unexpected end of file (run 1, offset 150)")
 
 
 def test_a_failing_read_names_the_run_and_keeps_the_errno(tmp_path, monkeypatch):
@@ -138,7 +138,7 @@ def test_a_failing_read_names_the_run_and_keeps_the_errno(tmp_path, monkeypatch)
         monkeypatch.setattr(os, "preadv", fail)
         with pytest.raises(SortError) as caught:
             reader.readinto(memoryview(bytearray(200)))
-    assert message(caught.value) == (f"read failed: {tmp_path}: run 0, offset 64: Input/output error")
+    assert message(caught.value) == (f"read failed: {tmp_path}: Input/output error (run 0, offset 64)")
     assert caught.value.errno == errno.EIO
 
 

@@ -293,7 +293,7 @@ def test_a_write_out_that_fails_later_fails_the_run(tmp_path, monkeypatch):
     monkeypatch.setattr(syscalls, "sync_file_range", lambda *args: errno.EIO)
     with make_space(tmp_path) as space, pytest.raises(SortError) as caught:
         spill(space, bytes(10_000))
-    assert message(caught.value) == (f"write failed: {tmp_path}: run 0, offset 0: Input/output error")
+    assert message(caught.value) == (f"write failed: {tmp_path}: Input/output error (run 0, offset 0)")
 
 
 def test_a_run_goes_on_in_another_file_when_one_may_not_grow(tmp_path, monkeypatch):
@@ -342,7 +342,7 @@ def test_a_limit_of_nothing_is_an_error_and_not_an_endless_search(tmp_path, monk
     monkeypatch.setattr(resource, "getrlimit", lambda which: (0, 0))
     with make_space(tmp_path) as space, pytest.raises(SortError) as caught:
         spill(space, b"x")
-    assert message(caught.value) == f"write failed: {tmp_path}: run 0, offset 0: File too large"
+    assert message(caught.value) == f"write failed: {tmp_path}: File too large (run 0, offset 0)"
 
 
 @pytest.fixture
@@ -362,7 +362,7 @@ def test_a_full_disk_names_the_directory_the_run_and_the_offset(tiny_disk):
         with pytest.raises(SortError) as caught:
             spill(space, bytes(2 * MIB))
     # The first run takes one page of the disk's 256.
-    assert message(caught.value) == (f"write failed: {tiny_disk}: run 1, offset {MIB - 4096}: No space left on device")
+    assert message(caught.value) == (f"write failed: {tiny_disk}: No space left on device (run 1, offset {MIB - 4096})")
     assert (caught.value.errno, caught.value.status) == (errno.ENOSPC, 2)
     assert os.listdir(tiny_disk) == []
 
