@@ -221,7 +221,7 @@ def _encode_number(program: Program, segment: Segment, locale: Any, key: bytes) 
 
 
 def _encode_human(program: Program, segment: Segment, locale: Any, key: bytes) -> bytes:
-    return encode_size(_without_blanks(program, key), segment.point, segment.grouping)
+    return encode_size(_without_blanks(program, key), segment.point, segment.grouping, segment.mapped)
 
 
 def _encode_month(program: Program, segment: Segment, locale: Any, key: bytes) -> bytes:

@@ -51,13 +51,13 @@ def encode_number(text: bytes, point: int, grouping: int) -> bytes:
     return _signed(tag + pack_digits(integer) + pack_digits(fraction) + b"\x00", negative)
 
 
-def encode_size(text: bytes, point: int, grouping: int) -> bytes:
-    """The human ordering; arguments as of encode_number."""
+def encode_size(text: bytes, point: int, grouping: int, mapped: bytes | None) -> bytes:
+    """The human ordering; arguments as of encode_number. mapped: translates the unit, if it is not None."""
     number = encode_number(text, point, grouping)
     if number == _ZERO:
         return _ZERO
     negative = text[:1] == b"-"
-    rank = _unit_rank(text[int(negative) :], point, grouping)
+    rank = _unit_rank(text[int(negative) :], point, grouping, mapped)
     return _signed(bytes([_POSITIVE + rank]), negative) + number
 
 
@@ -98,7 +98,7 @@ def _digits(text: bytes, at: int, ignored: int | None) -> tuple[bytes, int]:
     return bytes(digits), at
 
 
-def _unit_rank(text: bytes, point: int, grouping: int) -> int:
+def _unit_rank(text: bytes, point: int, grouping: int, mapped: bytes | None) -> int:
     """Unlike a number for -n, the one before a unit has at most one grouping byte between two digits and none
     elsewhere: where it is a blank the unit is not looked for in the next column."""
     at = 0
@@ -110,7 +110,7 @@ def _unit_rank(text: bytes, point: int, grouping: int) -> int:
                 return 0
     if at < len(text) and text[at] == point:
         at = _digits(text, at + 1, None)[1]
-    unit = b"K" if text[at : at + 1] == b"k" else text[at : at + 1]
+    unit = text[at : at + 1].translate(mapped).replace(b"k", b"K")
     return _UNITS.index(unit) + 1 if unit and unit in _UNITS else 0
 
 

@@ -52,7 +52,7 @@ struct ps_header {
 /* Kinds of segment. */
 #define PS_TEXT 0u    /* bytes, after the segment's table if it has one */
 #define PS_NUMERIC 1u /* -n: sign, digits, decimal point, digits; any length */
-#define PS_HUMAN 2u   /* -h: the unit behind the number first, then as -n */
+#define PS_HUMAN 2u   /* -h: the unit behind the number first, translated by the table (-f), then as -n */
 #define PS_MONTH 3u   /* -M */
 #define PS_GENERAL 4u /* -g: the C library's long double */
 #define PS_VERSION 5u /* -V; filtered by the table as PS_TEXT is */

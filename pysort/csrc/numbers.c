@@ -103,7 +103,8 @@ void ps_encode_numeric(const struct ps_program *program, const struct ps_segment
 
 /* Rank of the unit behind the number at p, 0 without one. Unlike a number for -n, this one has at most one grouping byte
  * between two digits and none elsewhere: where it is a blank the unit is not looked for in the next column. */
-static unsigned unit_rank(const struct ps_segment *segment, const uint8_t *p, const uint8_t *end)
+static unsigned unit_rank(const struct ps_segment *segment, const struct ps_table *table, const uint8_t *p,
+                          const uint8_t *end)
 {
     static const char units[] = "KMGTPEZYRQ";
     while (p < end && is_digit(*p)) {
@@ -121,7 +122,8 @@ static unsigned unit_rank(const struct ps_segment *segment, const uint8_t *p, co
     }
     if (p == end)
         return 0;
-    const char *unit = memchr(units, *p == 'k' ? 'K' : *p, sizeof units - 1);
+    const int byte = table ? table->map[*p] : *p;
+    const char *unit = memchr(units, byte == 'k' ? 'K' : byte, sizeof units - 1);
     return unit ? (unsigned)(unit - units) + 1 : 0;
 }
 
@@ -134,6 +136,7 @@ void ps_encode_human(const struct ps_program *program, const struct ps_segment *
         put(sink, TAG_ZERO);
         return;
     }
-    put(sink, (TAG_POSITIVE + unit_rank(segment, number.begin, end)) ^ (number.negative ? 0xFF : 0));
+    const unsigned rank = unit_rank(segment, ps_table_of(program, segment), number.begin, end);
+    put(sink, (TAG_POSITIVE + rank) ^ (number.negative ? 0xFF : 0));
     put_number(sink, &number, segment->grouping);
 }

@@ -40,7 +40,7 @@ _PROGRAM = struct.Struct("=6I16s256s")
 _SEGMENT = struct.Struct("=6I4Q")
 _LARGEST_COUNT = (1 << 64) - 1  # no line has as many fields: as good as infinite
 _KINDS = {"n": NUMERIC, "h": HUMAN, "M": MONTH, "g": GENERAL, "R": RANDOM, "V": VERSION}  # R outweighs V
-_FILTERED = (TEXT, COLLATE, VERSION, RANDOM)
+_FILTERED = (TEXT, COLLATE, VERSION, RANDOM, HUMAN)  # of a size only the unit, and by -f only
 _EVERY_BYTE = b"\x01" * 256
 _SAME_BYTE = bytes(range(256))
 
