@@ -79,7 +79,8 @@ class Session:
             if argv is not None:
                 jobs.append((contender, argv))
                 shown = replace(job, input=job.input and Path(corpus.name), output=Path("output"))
-                result.commands[contender.name] = contender.command(shown) or []
+                program, *arguments = contender.command(shown) or [""]
+                result.commands[contender.name] = [Path(program).name, *arguments]  # no path of this machine
         return jobs
 
     def _run_once(
