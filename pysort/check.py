@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pysort.arena import LineBuffer
-from pysort.errors import SortError
+from pysort.errors import ASCII_PRINTABLE, SortError
 from pysort.plan import CHECK_RECORD_BYTES
 
 TYPE_CHECKING = False
@@ -24,8 +24,8 @@ class Disorder(SortError):
         parts: tuple[bytes | Quoted, ...] = () if quiet else (place, line, bytes((separator,)))
         super().__init__(*parts, status=1, filename=name)
 
-    def render(self, program: bytes, utf8: bool) -> bytes:
-        return b"".join((program, b": ", self._message(b"", utf8))) if self.parts else b""
+    def render(self, program: bytes, utf8: bool, printable: bytes = ASCII_PRINTABLE) -> bytes:
+        return b"".join((program, b": ", self._message(b"", (utf8, printable)))) if self.parts else b""
 
 
 def check(order: Order, arena: Arena, reader: LineReader, read_bytes: int) -> tuple[int, bytes] | None:

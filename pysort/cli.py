@@ -8,8 +8,8 @@ import sys
 
 from pysort import __version__, kernel
 from pysort.environ import Environment
-from pysort.errors import SortError
-from pysort.keys.locale import category_name, load_locale
+from pysort.errors import ASCII_PRINTABLE, SortError
+from pysort.keys.locale import PLAIN, category_name, load_locale
 from pysort.keys.spec import parse_key, parse_obsolescent
 from pysort.option_table import help_text
 from pysort.options import check_check, parse
@@ -151,20 +151,25 @@ def report(error: SortError, program: bytes) -> int:
 def show(message: SortError, program: bytes) -> bool:
     """Whether the message could be written to standard error."""
     try:
-        Writer(2, IoStats()).write_all(memoryview(message.render(program, is_utf8())))
+        Writer(2, IoStats()).write_all(memoryview(message.render(program, *charset())))
     except OSError:
         return False
     return True
 
 
-def is_utf8() -> bool:
-    """Whether messages are read as UTF-8, as the C library sees the environment's locale: one bad name in it, and
-    everything is as in C."""
+def charset() -> tuple[bool, bytes]:
+    """How messages are read: whether as UTF-8, and else which bytes can be shown, as the C library sees the
+    environment's locale. One bad name in it, and everything is as in C."""
     import _locale
 
+    name = category_name(os.environb, b"LC_CTYPE")
     try:
         _locale.setlocale(_locale.LC_ALL, "")
-        _locale.setlocale(_locale.LC_CTYPE, os.fsdecode(category_name(os.environb, b"LC_CTYPE")))
+        _locale.setlocale(_locale.LC_CTYPE, os.fsdecode(name))
     except _locale.Error:  # type: ignore[attr-defined]
-        return False
-    return _locale.nl_langinfo(_locale.CODESET) == "UTF-8"
+        return False, ASCII_PRINTABLE
+    if _locale.nl_langinfo(_locale.CODESET) == "UTF-8":
+        return True, ASCII_PRINTABLE
+    if name in PLAIN:
+        return False, ASCII_PRINTABLE
+    return False, kernel.load(None).locale_facts(name, b"C", b"C")[2]

@@ -10,10 +10,14 @@ from __future__ import annotations
 
 import os
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    Charset = tuple[bool, bytes]  # whether it is UTF-8; else the bytes that can be shown: 256 bytes, 0 or 1
+
 # How control bytes are written; any other byte that cannot be shown is three octal digits.
 _ESCAPES = {7: b"\\a", 8: b"\\b", 9: b"\\t", 10: b"\\n", 11: b"\\v", 12: b"\\f", 13: b"\\r"}
 
-_ASCII_PRINTABLE = range(32, 127)
+ASCII_PRINTABLE = bytes(32 <= byte < 127 for byte in range(256))
 _UNPRINTABLE = frozenset(["Cc", "Cs", "Cn", "Zl", "Zp"])  # Unicode's categories, as glibc has it
 
 # Characters that make a name need quotes, anywhere, at its beginning, and as the whole name.
@@ -77,22 +81,23 @@ class SortError(Exception):
 
     def __str__(self) -> str:
         """The message alone, as the C locale shows it."""
-        return os.fsdecode(self._message(b"\n", utf8=False))
+        return os.fsdecode(self._message(b"\n", (False, ASCII_PRINTABLE)))
 
-    def render(self, program: bytes, utf8: bool) -> bytes:
-        """Everything that goes to stderr. utf8: whether the locale's characters are UTF-8."""
-        text = program + b": " + self._message(b"\n" + program + b": ", utf8) + b"\n"
+    def render(self, program: bytes, utf8: bool, printable: bytes = ASCII_PRINTABLE) -> bytes:
+        """Everything that goes to stderr. utf8: whether the locale's characters are UTF-8. printable: where they are
+        not, 256 bytes, 1 at those that can be shown."""
+        text = program + b": " + self._message(b"\n" + program + b": ", (utf8, printable)) + b"\n"
         if self.usage:
             text += b"Try '" + program + b" --help' for more information.\n"
         return text
 
-    def _message(self, next_message: bytes, utf8: bool) -> bytes:
+    def _message(self, next_message: bytes, charset: Charset) -> bytes:
         out = b""
         for part in self.parts:
             if part is NEXT_MESSAGE:
                 out += next_message
             else:
-                out += _set(part, utf8) if isinstance(part, Quoted) else part
+                out += _set(part, charset) if isinstance(part, Quoted) else part
         return out
 
 
@@ -102,18 +107,19 @@ def file_error(action: bytes, name: bytes, error: OSError) -> SortError:
     return SortError(action, b": ", shell_name(name), b": ", reason, errno=error.errno, filename=name)
 
 
-def _set(quoted: Quoted, utf8: bool) -> bytes:
+def _set(quoted: Quoted, charset: Charset) -> bytes:
     if quoted.style == "locale":
-        return _locale_quoted(quoted.text, utf8)
-    if quoted.style == "shell" and _is_plain(quoted.text, utf8):
+        return _locale_quoted(quoted.text, charset)
+    if quoted.style == "shell" and _is_plain(quoted.text, charset):
         return quoted.text
-    return _shell_quoted(quoted.text, utf8)
+    return _shell_quoted(quoted.text, charset)
 
 
-def _characters(text: bytes, utf8: bool) -> list[tuple[bytes, bool]]:
+def _characters(text: bytes, charset: Charset) -> list[tuple[bytes, bool]]:
     """The characters of text, each with whether it can be shown."""
+    utf8, printable = charset
     if not utf8 or text.isascii():
-        return [(bytes((byte,)), byte in _ASCII_PRINTABLE) for byte in text]
+        return [(bytes((byte,)), printable[byte] == 1) for byte in text]
     # Only a failing command pays for the import.
     from unicodedata import category
 
@@ -130,10 +136,10 @@ def _escaped(character: bytes) -> bytes:
     return b"".join(_ESCAPES.get(byte) or b"\\%03o" % byte for byte in character)
 
 
-def _locale_quoted(text: bytes, utf8: bool) -> bytes:
-    left, right = (b"\xe2\x80\x98", b"\xe2\x80\x99") if utf8 else (b"'", b"'")
+def _locale_quoted(text: bytes, charset: Charset) -> bytes:
+    left, right = (b"\xe2\x80\x98", b"\xe2\x80\x99") if charset[0] else (b"'", b"'")
     out = left
-    for character, printable in _characters(text, utf8):
+    for character, printable in _characters(text, charset):
         if character in (right, b"\\"):
             out += b"\\" + character
         else:
@@ -141,15 +147,15 @@ def _locale_quoted(text: bytes, utf8: bool) -> bytes:
     return out + right
 
 
-def _is_plain(name: bytes, utf8: bool) -> bool:
+def _is_plain(name: bytes, charset: Charset) -> bool:
     """Whether a shell, and a reader of `NAME: reason`, would take the name as it is."""
     if not name or name in _SPECIAL_ALONE or name[0] in _SPECIAL_FIRST or b":" in name:
         return False
-    return _SPECIAL.isdisjoint(name) and all(shown for _, shown in _characters(name, utf8))
+    return _SPECIAL.isdisjoint(name) and all(shown for _, shown in _characters(name, charset))
 
 
-def _shell_quoted(text: bytes, utf8: bool) -> bytes:
-    characters = _characters(text, utf8)
+def _shell_quoted(text: bytes, charset: Charset) -> bytes:
+    characters = _characters(text, charset)
     if b"'" in text and all(shown for _, shown in characters):
         special = text[1:] if text[0] in _SPECIAL_FIRST else text
         if _NOT_IN_DOUBLE_QUOTES.isdisjoint(special):
