@@ -5,17 +5,32 @@
  * reasons, in _kernel_py_encode.py. */
 #include "encode.h"
 
+/* Bare text through a table, where there is room for all of it: no look at the room, no branch. */
+static uint8_t *translate(const struct ps_table *table, const uint8_t *p, const uint8_t *end, uint8_t *at)
+{
+    for (; p < end; p++) {
+        *at = table->map[*p];
+        at += table->keep[*p] != 0;
+    }
+    return at;
+}
+
 static void encode_text(const struct ps_program *program, const struct ps_segment *segment,
                         const struct ps_locale *locale, const uint8_t *p, const uint8_t *end, struct sink *sink)
 {
     (void)locale;
     const struct ps_table *table = ps_table_of(program, segment);
     const int bare = (segment->flags & PS_SEG_BARE) != 0;
+    struct sink local = *sink;
     if (table == NULL && bare) {
         put_bytes(sink, p, (size_t)(end - p));
         return;
     }
-    for (; p < end && !sink->full; p++) {
+    if (bare && end - p < local.limit - local.at) {
+        sink->at = translate(table, p, end, local.at);
+        return;
+    }
+    for (; p < end && !local.full; p++) {
         unsigned byte = *p;
         if (table != NULL) {
             if (!table->keep[byte])
@@ -23,12 +38,13 @@ static void encode_text(const struct ps_program *program, const struct ps_segmen
             byte = table->map[byte];
         }
         if (bare)
-            put(sink, byte);
+            put(&local, byte);
         else
-            put_escaped(sink, byte);
+            put_escaped(&local, byte);
     }
     if (!bare)
-        put(sink, 0);
+        put(&local, 0);
+    *sink = local;
 }
 
 static ps_encoder *const encoders[PS_KIND_N] = {

@@ -55,6 +55,12 @@ void ps_find_key(const struct ps_program *program, const struct ps_segment *segm
                  const uint8_t *line_end, const uint8_t **start, const uint8_t **end)
 {
     const uint8_t *from = field_start(program, segment, line, line_end, segment->start_field);
+    const uint8_t *field = line; /* from where fields are counted to the end's, and how many */
+    uint64_t field_n = segment->end_field;
+    if (segment->end_field >= segment->start_field) {
+        field = from;
+        field_n -= segment->start_field;
+    }
     if (segment->flags & PS_SEG_START_BLANKS)
         from = skip_blanks(program->blank, from, line_end);
     from = advance(from, line_end, segment->start_char);
@@ -62,9 +68,9 @@ void ps_find_key(const struct ps_program *program, const struct ps_segment *segm
     const uint8_t *to = line_end;
     if (!(segment->flags & PS_SEG_TO_LINE_END)) {
         if (segment->end_char == 0) {
-            to = field_end(program, segment, line, line_end, segment->end_field);
+            to = field_end(program, segment, field, line_end, field_n);
         } else {
-            to = field_start(program, segment, line, line_end, segment->end_field);
+            to = field_start(program, segment, field, line_end, field_n);
             if (segment->flags & PS_SEG_END_BLANKS)
                 to = skip_blanks(program->blank, to, line_end);
             to = advance(to, line_end, segment->end_char);

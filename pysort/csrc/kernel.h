@@ -123,19 +123,32 @@ static inline const uint8_t *ps_months(const struct ps_program *program)
     return (const uint8_t *)(ps_tables(program) + program->table_n);
 }
 
-/* A locale, opened by module.c: what PS_GENERAL, PS_COLLATE and a collated PS_RANDOM need. */
+/* What has been found out about the first levels of characters, all zero at the start. Character c is U+0000 + c below
+ * 0x800 (one or two bytes in UTF-8), then U+2000 to U+203F, where dashes and quotes are. Threads share it: what they
+ * write is the same whoever writes it. */
 #define PS_ASCII 128
+#define PS_TWO_BYTES 0x800
+#define PS_CHARACTER_N (PS_TWO_BYTES + 64)
 #define PS_L1_MAX 8
+struct ps_characters {
+    uint64_t l1[PS_CHARACTER_N];                               /* the first level's bytes, as they lie in memory */
+    uint8_t l1_length[PS_CHARACTER_N];                         /* their number + 1; 0: not known yet */
+    uint64_t pairs[PS_CHARACTER_N][PS_CHARACTER_N / 32];       /* 2 bits for each pair */
+    uint64_t tried_n;                                          /* pairs */
+};
+
+/* A locale, opened by module.c: what PS_GENERAL, PS_COLLATE and a collated PS_RANDOM need. */
 struct ps_locale {
     locale_t collate; /* for strcoll_l and strxfrm_l */
     locale_t numeric; /* for strtold_l */
+    int point;        /* its decimal point if that is one byte, else -1 */
     int coarse;       /* first-level collation keys are known to agree with strcoll on this C library */
-    int ascii;        /* ... and that of an ASCII string is that of its characters, strung together: */
-    uint8_t l1_length[PS_ASCII];
-    uint8_t l1[PS_ASCII][PS_L1_MAX];
+    int ascii;        /* ... and that of an ASCII string is that of its characters, strung together; */
+    int utf8;         /* ... so may those of other characters be: the text is UTF-8 */
+    struct ps_characters *characters;
 };
 
-/* Fills what follows from the two handles. coarse: see there. Takes some milliseconds. collate.c */
+/* Fills what follows from the two handles. coarse: see there. Takes some milliseconds. first_level.c */
 void ps_locale_prepare(struct ps_locale *locale, int coarse);
 
 /* Big-endian number of the first min(n, 8) bytes at p, zero-padded. */

@@ -63,7 +63,7 @@ static PyObject *open_locale(PyObject *self, PyObject *tuple)
     int coarse;
     if (!PyArg_ParseTuple(tuple, "yyp:open_locale", &collate, &numeric, &coarse))
         return NULL;
-    struct ps_locale *locale = PyMem_Calloc(1, sizeof *locale);
+    struct ps_locale *locale = PyMem_Calloc(1, sizeof *locale + sizeof *locale->characters);
     if (locale == NULL)
         return PyErr_NoMemory();
     PyObject *capsule = PyCapsule_New(locale, LOCALE_CAPSULE, close_locale);
@@ -71,6 +71,7 @@ static PyObject *open_locale(PyObject *self, PyObject *tuple)
         PyMem_Free(locale);
         return NULL;
     }
+    locale->characters = (struct ps_characters *)(locale + 1);
     locale->collate = newlocale(LC_COLLATE_MASK | LC_CTYPE_MASK, collate, (locale_t)0);
     if (locale->collate != (locale_t)0)
         locale->numeric = newlocale(LC_NUMERIC_MASK | LC_CTYPE_MASK, numeric, (locale_t)0);

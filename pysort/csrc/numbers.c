@@ -10,7 +10,7 @@ struct number {
     int negative;
 };
 
-static struct number parse_number(const struct ps_program *program, const struct ps_segment *segment,
+static inline struct number parse_number(const struct ps_program *program, const struct ps_segment *segment,
                                   const uint8_t *p, const uint8_t *end)
 {
     struct number number = {.negative = 0};
@@ -40,31 +40,6 @@ static struct number parse_number(const struct ps_program *program, const struct
     return number;
 }
 
-void ps_put_count(struct sink *sink, uint64_t count, unsigned complement)
-{
-    for (int shift = 56; shift >= 0; shift -= 8)
-        put(sink, (unsigned)((count >> shift) & 0xFF) ^ complement);
-}
-
-void ps_put_digits(struct sink *sink, const uint8_t *p, const uint8_t *end, unsigned grouping, int leading_zero,
-                   unsigned complement)
-{
-    int half = leading_zero ? 0 : -1;
-    for (; p < end && !sink->full; p++) {
-        if (*p == grouping)
-            continue;
-        int digit = *p - '0';
-        if (half < 0) {
-            half = digit;
-        } else {
-            put(sink, (unsigned)(10 * half + digit + 1) ^ complement);
-            half = -1;
-        }
-    }
-    if (half >= 0)
-        put(sink, (unsigned)(10 * half + 1) ^ complement);
-}
-
 #define TAG_ZERO 0x80u
 #define TAG_POSITIVE 0x81u /* + number of integer digits, up to LENGTH_IN_TAG; of a size: + rank of its unit */
 #define TAG_LONG 0xE6u     /* the number of integer digits follows in 8 bytes */
@@ -76,17 +51,17 @@ static int is_zero(const struct number *number)
 }
 
 /* A number that is not zero. */
-static void put_number(struct sink *sink, const struct number *number, unsigned grouping)
+static inline void put_number(struct sink *sink, const struct number *number, unsigned grouping)
 {
     const unsigned complement = number->negative ? 0xFF : 0;
     if (number->integer_n <= LENGTH_IN_TAG) {
         put(sink, (TAG_POSITIVE + (unsigned)number->integer_n) ^ complement);
     } else {
         put(sink, TAG_LONG ^ complement);
-        ps_put_count(sink, number->integer_n, complement);
+        put_count(sink, number->integer_n, complement);
     }
-    ps_put_digits(sink, number->integer, number->integer_end, grouping, number->integer_n % 2 == 1, complement);
-    ps_put_digits(sink, number->fraction, number->fraction_end, PS_NO_BYTE, 0, complement);
+    put_digits(sink, number->integer, number->integer_end, grouping, number->integer_n % 2 == 1, complement);
+    put_digits(sink, number->fraction, number->fraction_end, PS_NO_BYTE, 0, complement);
     put(sink, 0 ^ complement);
 }
 
@@ -95,10 +70,12 @@ void ps_encode_numeric(const struct ps_program *program, const struct ps_segment
 {
     (void)locale;
     const struct number number = parse_number(program, segment, p, end);
+    struct sink local = *sink;
     if (is_zero(&number))
-        put(sink, TAG_ZERO);
+        put(&local, TAG_ZERO);
     else
-        put_number(sink, &number, segment->grouping);
+        put_number(&local, &number, segment->grouping);
+    *sink = local;
 }
 
 /* Rank of the unit behind the number at p, 0 without one. Unlike a number for -n, this one has at most one grouping byte
@@ -137,6 +114,8 @@ void ps_encode_human(const struct ps_program *program, const struct ps_segment *
         return;
     }
     const unsigned rank = unit_rank(segment, ps_table_of(program, segment), number.begin, end);
-    put(sink, (TAG_POSITIVE + rank) ^ (number.negative ? 0xFF : 0));
-    put_number(sink, &number, segment->grouping);
+    struct sink local = *sink;
+    put(&local, (TAG_POSITIVE + rank) ^ (number.negative ? 0xFF : 0));
+    put_number(&local, &number, segment->grouping);
+    *sink = local;
 }

@@ -9,8 +9,9 @@
  *
  * Every record passes finish_equal exactly once for each stage of its key, in its final place. Where a stage ends in a
  * segment that is not exact, its comparison splits the group; inside each part the next stage is sorted. At the end
- * keyed records become records of their lines, the last resort orders lines whose keys are equal, and PS_UNIQUE drops
- * all but the first. */
+ * the last resort orders lines whose keys are equal, and PS_UNIQUE drops all but the first. Keyed records become records
+ * of their lines in one pass over all of them, where the headers can be prefetched (2,000,000 numbers: 0.23 s become
+ * 0.14 s); only where the last resort has to look at lines they do before. */
 #include "kernel.h"
 
 #include <string.h>
@@ -19,6 +20,10 @@
 #define TOP_SHIFT 56        /* the first digit of a prefix */
 #define DROPPED UINT32_MAX  /* offset of a record that PS_UNIQUE removes: no line starts there in an arena < 4 GiB */
 #define ENDED_CLASSES 9     /* keys with 0..8 bytes left; the class after them goes on */
+#define PREFETCH_AHEAD 16   /* records */
+
+/* Prefix of a keyed record that is finished: whether it addresses its key still, or its line. */
+enum { AT_KEY, AT_LINE };
 
 struct order {
     struct ps_context *context;
@@ -52,20 +57,31 @@ static struct order key_order(struct ps_context *context, const uint8_t *arena, 
 static void refill(const struct order *order, struct ps_record *records, size_t n, size_t depth)
 {
     for (size_t i = 0; i < n; i++) {
-        if (i + 16 < n)
-            __builtin_prefetch(order->arena + records[i + 16].offset + depth);
+        if (i + PREFETCH_AHEAD < n)
+            __builtin_prefetch(order->arena + records[i + PREFETCH_AHEAD].offset + depth);
         records[i].prefix =
             ps_load_prefix_fast(order->arena + records[i].offset + depth, records[i].length - depth) ^ order->mask;
     }
 }
 
-static void keys_to_lines(const struct order *order, struct ps_record *records, size_t n)
+/* Makes all finished records of keys records of lines. */
+static void keys_to_lines(const uint8_t *arena, struct ps_record *records, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        const struct ps_header line = ps_header_of(order->arena, records + i);
+        if (i + PREFETCH_AHEAD < n)
+            __builtin_prefetch(arena + records[i + PREFETCH_AHEAD].offset - sizeof(struct ps_header));
+        if (records[i].prefix == AT_LINE)
+            continue;
+        const struct ps_header line = ps_header_of(arena, records + i);
         records[i].offset = line.offset;
         records[i].length = line.length;
     }
+}
+
+static void set_prefixes(struct ps_record *records, size_t n, uint64_t prefix)
+{
+    for (size_t i = 0; i < n; i++)
+        records[i].prefix = prefix;
 }
 
 /* The comparison of a group in which it cannot be encoded: lines, or the keys of the segment that ends the stage. */
@@ -102,21 +118,21 @@ static void sort_collated(const struct order *order, struct ps_record *records, 
 static void finish_keys(const struct order *order, struct ps_record *records, struct ps_record *scratch, size_t n)
 {
     const struct ps_program *program = order->context->program;
-    keys_to_lines(order, records, n);
-    if (n == 1)
-        return;
-    const struct order lines = line_order(order->context, order->arena);
-    if (order->unique) {
-        for (size_t i = 1; i < n; i++)
+    set_prefixes(records, n, AT_KEY);
+    if (n == 1 || program->flags & (PS_STABLE | PS_UNIQUE)) {
+        for (size_t i = 1; i < n && order->unique; i++)
             records[i].offset = DROPPED;
-    } else if (program->flags & PS_STABLE) {
         return;
-    } else if (program->flags & PS_COLLATE_LINES) {
+    }
+    const struct order lines = line_order(order->context, order->arena);
+    keys_to_lines(order->arena, records, n);
+    if (program->flags & PS_COLLATE_LINES) {
         sort_collated(&lines, records, scratch, n);
     } else {
         refill(&lines, records, n, 0);
         sort_group(&lines, records, scratch, n, 0, TOP_SHIFT, 0);
     }
+    set_prefixes(records, n, AT_LINE);
 }
 
 /* n records in their final place that are equal through this stage, the segment that ends it included. */
@@ -384,5 +400,9 @@ size_t ps_sort(const struct ps_program *program, const struct ps_locale *locale,
     ps_scratch_free(&context.scratch);
     if (context.scratch.failed)
         return PS_NO_MEMORY;
-    return order.unique ? remove_dropped(records, n) : n;
+    if (order.unique)
+        n = remove_dropped(records, n);
+    if (order.keyed)
+        keys_to_lines(arena, records, n);
+    return n;
 }

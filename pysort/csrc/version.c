@@ -9,11 +9,6 @@
 #define RANK_OTHERS 55u
 #define LENGTH_FOLLOWS 255u
 
-static inline int is_letter(unsigned byte)
-{
-    return (byte | 0x20) - 'a' < 26u;
-}
-
 /* Of a byte that is no digit. */
 static inline unsigned rank_of(unsigned byte)
 {
@@ -26,7 +21,7 @@ static inline unsigned rank_of(unsigned byte)
 }
 
 /* The end of a run, and the value of the digits behind it, of which there may be none. */
-static void put_value(struct sink *sink, const uint8_t *p, const uint8_t *end)
+static inline void put_value(struct sink *sink, const uint8_t *p, const uint8_t *end)
 {
     while (p < end && *p == '0')
         p++;
@@ -36,12 +31,12 @@ static void put_value(struct sink *sink, const uint8_t *p, const uint8_t *end)
         put(sink, (unsigned)n);
     } else {
         put(sink, LENGTH_FOLLOWS);
-        ps_put_count(sink, n, 0);
+        put_count(sink, n, 0);
     }
-    ps_put_digits(sink, p, end, PS_NO_BYTE, n % 2 == 1, 0);
+    put_digits(sink, p, end, PS_NO_BYTE, n % 2 == 1, 0);
 }
 
-static void put_open(struct sink *sink, const uint8_t *p, const uint8_t *end)
+static inline void put_open(struct sink *sink, const uint8_t *p, const uint8_t *end)
 {
     while (p < end && !sink->full) {
         if (is_digit(*p)) {
@@ -55,7 +50,7 @@ static void put_open(struct sink *sink, const uint8_t *p, const uint8_t *end)
     }
 }
 
-static void put_closed(struct sink *sink, const uint8_t *p, const uint8_t *end)
+static inline void put_closed(struct sink *sink, const uint8_t *p, const uint8_t *end)
 {
     put_open(sink, p, end);
     if (p == end || !is_digit(end[-1]))
@@ -84,16 +79,18 @@ static void put_name(struct sink *sink, const uint8_t *p, const uint8_t *end)
         put(sink, (unsigned)n);
         return;
     }
-    put(sink, p[0] == '.' ? CLASS_HIDDEN : CLASS_OTHER);
     const uint8_t *stem = stem_end(p, end);
     const uint8_t *shared = stem; /* of the codes of stem and whole */
     while (shared > p && shared[-1] == '0')
         shared--;
     if (shared > p && is_digit(shared[-1]))
         shared = stem;
-    put_open(sink, p, shared);
-    put_closed(sink, shared, stem);
-    put_closed(sink, shared, end);
+    struct sink local = *sink;
+    put(&local, p[0] == '.' ? CLASS_HIDDEN : CLASS_OTHER);
+    put_open(&local, p, shared);
+    put_closed(&local, shared, stem);
+    put_closed(&local, shared, end);
+    *sink = local;
 }
 
 void ps_encode_version(const struct ps_program *program, const struct ps_segment *segment,

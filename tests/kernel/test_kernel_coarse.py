@@ -92,3 +92,44 @@ def test_ascii_is_encoded_as_the_first_level_of_strxfrm(kernel: ModuleType, caps
         print(f"\n{len(visited)} locales, {text_n} texts (seed {SEED})")
     assert visited == set(every_locale())
     assert text_n >= 3 * ASCII_N[kernel.NAME] * len(visited)
+
+
+# Where alphabets and their marks lie, as far as csrc/first_level.c keeps a table of characters.
+_BLOCKS = [
+    range(0x80, 0x180),
+    range(0x180, 0x300),
+    range(0x300, 0x370),
+    range(0x370, 0x400),
+    range(0x400, 0x530),
+    range(0x530, 0x600),
+    range(0x600, 0x800),
+    range(0x2000, 0x2040),
+    range(0x20, 0x7F),
+]
+
+
+def utf8_texts(rng: random.Random, n: int) -> list[bytes]:
+    """Every character of the table, once; words of few characters of few alphabets, so that each pair comes often."""
+    every = [chr(c).encode() for block in _BLOCKS for c in block]
+    texts = list(every)
+    while len(texts) < len(every) + n:
+        blocks = rng.sample(_BLOCKS, rng.randrange(1, 4))
+        few = [chr(rng.choice(block)) for block in blocks for _ in range(4)]
+        texts += ["".join(rng.choices(few, k=rng.randrange(1, 9))).encode() for _ in range(10)]
+    return texts
+
+
+def test_utf8_is_encoded_as_the_first_level_of_strxfrm(kernel: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    names = [name for name in every_locale() if collation(name).codeset == "UTF-8"]
+    text_n = 0
+    for name in names:
+        texts = utf8_texts(random.Random(f"{name!r} {SEED}"), 5 * ASCII_N[kernel.NAME])
+        texts.append(b"".join(texts))  # more pairs than are remembered
+        language = collation(name)
+        for text, key in zip(texts, keys_of(kernel, name, texts), strict=True):
+            assert key == language.first_level(text) + b"\0", (name, text, SEED)
+        text_n += len(texts)
+    with capsys.disabled():
+        print(f"\n{len(names)} locales, {text_n} texts (seed {SEED})")
+    assert b"C.UTF-8" in names or b"C.utf8" in names
+    assert text_n >= 2000 * len(names)

@@ -322,6 +322,23 @@ def test_the_twins_read_the_same_general_number(twins: tuple[ModuleType, ModuleT
     assert python == c
 
 
+@given(
+    sign=st.sampled_from(["", "-", "+", " -"]),
+    digits=st.integers(1, 21).flatmap(lambda n: st.integers(10 ** (n - 1) - 1, 10**n - 1)),
+    point=st.integers(0, 21),
+    exponent=st.none() | st.integers(-40, 40),
+    rest=st.sampled_from(["", "e", "e+", "E5", "x", " 1", ".", ",", "\x00", "\xe9", "p1"]),
+)
+def test_the_twins_round_the_same_decimal(
+    twins: tuple[ModuleType, ModuleType], sign: str, digits: int, point: int, exponent: int | None, rest: str
+) -> None:
+    """Of so many digits and powers of ten that a long double holds both exactly, and of a few more."""
+    text = str(digits)
+    text = sign + text[:point] + "." + text[point:] + ("" if exponent is None else f"e{exponent}") + rest
+    python, c = (encoded(kernel, "g", text.encode("latin-1")) for kernel in twins)
+    assert python == c
+
+
 def opened(kernel: ModuleType, name: str) -> Any:
     try:
         return kernel.open_locale(name.encode(), name.encode(), False)
