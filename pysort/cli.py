@@ -7,12 +7,13 @@ import os
 import sys
 
 from pysort import __version__, kernel
+from pysort.command_line import parse
 from pysort.environ import Environment
 from pysort.errors import ASCII_PRINTABLE, SortError
+from pysort.help import help_text
 from pysort.keys.locale import PLAIN, category_name, load_locale
 from pysort.keys.spec import parse_key, parse_obsolescent
-from pysort.option_table import help_text
-from pysort.options import check_check, parse
+from pysort.options import check_check
 from pysort.output import Output
 from pysort.prepare import effective_keys, input_names, make_order, make_plan
 from pysort.sorter import check_sorted, sort
