@@ -166,6 +166,7 @@ class _Parser:
             raise option.refuse(typed, b"invalid")
         self.values["stats"] = formats.pop() if formats else "text"
         self.values["stats_timing"] = "notiming" not in words
+        self.values["stats_hits"] = "hits" in words
 
     def _set_compare_hints(self, argument: bytes | None, _: bytes) -> None:
         self.values["compare_hints"] = argument or b""

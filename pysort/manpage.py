@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pysort import __version__
+from pysort import __version__, figures
 from pysort.manpage_text import DETAILS, PROSE
 from pysort.option_table import OPTIONAL, OPTIONS, SECTIONS, Option
 
@@ -14,7 +14,8 @@ _ESCAPES = str.maketrans(
 
 def render() -> str:
     """The page, in ASCII, for the man macros."""
-    prose = PROSE.replace("{options}", "\n\n".join(map(_options, SECTIONS))).replace("\n- ", "\n\n- ")
+    prose = PROSE.replace("{options}", "\n\n".join(map(_options, SECTIONS))).replace("{figures}", figures.prose())
+    prose = prose.replace("\n- ", "\n\n- ")
     title = f'.TH PYSORT 1 "" "{escape(f"pysort {__version__}")}" "User Commands"\n'
     paragraphs = prose.strip().split("\n\n")
     return title + "".join(map(_paragraph, ["", *paragraphs], paragraphs))

@@ -132,6 +132,16 @@ The pages will not be needed again, and may make room for others first. Linux ig
 - `willneed`
 Start reading at once, in the background. Linux takes some MiB of the file's beginning, not all of it.
 
+= Statistics
+
+`--stats` reports on standard error what the job did, once it has ended, with an error or without. (Not when it is
+killed.) `--stats=json` writes one line of JSON instead: an object with the figures of the job and, in `inputs`, `runs`
+and `output`, objects with the figures of what was read or written there. `notiming` looks at no clock before and after
+each read and write: their times are then missing. `hits` makes readers ask whether blocks are in the page cache
+before they read them; this makes the system read ahead, so it changes what it measures. Each figure by its name in
+text, and in JSON where that is another:
+{figures}
+
 # EXIT STATUS
 - `0`
 All went well.

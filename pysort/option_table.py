@@ -20,7 +20,7 @@ SECTIONS = (ORDERING, OTHER, OWN)
 
 _READERS = {word: word for word in ("pread", "mmap", "direct")}
 _MADVICE = {word: word for word in ("normal", "sequential", "random", "willneed", "populate-read")}
-_STATS = {word: word for word in ("text", "json", "notiming")}
+_STATS = {word: word for word in ("text", "json", "notiming", "hits")}
 
 
 class Option:
@@ -232,7 +232,8 @@ OPTIONS = (
         OWN,
         "",
         "stats",
-        "report afterwards what was done, as text\n(default) or json; notiming leaves the times out",
+        "report afterwards what was done, as text\n(default) or json; notiming times no reads and\n"
+        "writes, hits looks for them in the page cache",
         "WORDS",
         argument=OPTIONAL,
         words=_STATS,

@@ -56,6 +56,7 @@ class Options:
         "run_fadvise",
         "stable",
         "stats",
+        "stats_hits",
         "stats_timing",
         "temporary_directories",
         "unique",
@@ -95,6 +96,7 @@ class Options:
         parallel_reads: int = 1,
         stats: str = "",
         stats_timing: bool = True,
+        stats_hits: bool = False,
         compare_hints: bytes | None = None,
         bytes: bool = False,
         request: str = "",
@@ -129,6 +131,7 @@ class Options:
         self.parallel_reads: Final = parallel_reads
         self.stats: Final = stats
         self.stats_timing: Final = stats_timing
+        self.stats_hits: Final = stats_hits
         self.compare_hints: Final = compare_hints
         self.bytes: Final = bytes
         self.request: Final = request

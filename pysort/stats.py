@@ -30,11 +30,18 @@ class SortStats:
         "temporary_bytes_peak",
     )
 
-    def __init__(self, kernel: str, clock: Callable[[], int] | None = None) -> None:
-        """clock: times the I/O, see IoStats."""
+    def __init__(
+        self,
+        kernel: str,
+        clock: Callable[[], int] | None = None,
+        *,
+        count_hits: bool = False,
+        residency: bool = False,
+    ) -> None:
+        """clock, count_hits, residency: see IoStats."""
         self.kernel = kernel
-        self.inputs = IoStats(clock)
-        self.runs = IoStats(clock)
+        self.inputs = IoStats(clock, count_hits=count_hits, residency=residency)
+        self.runs = self.inputs.another()
         self.output = IoStats(clock)
         self.input_bytes = 0
         self.longest_line_bytes = 0

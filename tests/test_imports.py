@@ -20,7 +20,7 @@ LAYERS = [
     ["errors"],
     ["units"],
     ["option_table"],
-    ["arguments", "help", "manpage_text"],
+    ["arguments", "help", "manpage_text", "figures"],
     ["options", "environ", "progress"],
     ["command_line"],
     ["_kernel_py_numbers", "_kernel_py_locale"],
@@ -33,7 +33,7 @@ LAYERS = [
     ["runs", "merge", "check", "output", "diagnostics"],
     ["sorter"],
     ["prepare"],
-    ["api"],
+    ["api", "report"],
     ["cli"],
     ["__main__"],
 ]

@@ -273,6 +273,7 @@ def test_the_end_of_a_command_line_is_not_read_after_help() -> None:
         ("--stats=notiming", {"stats": "text", "stats_timing": False}),
         ("--stats=notiming,json", {"stats": "json", "stats_timing": False}),
         ("--stats=notiming --stats", {"stats": "text"}),
+        ("--stats=hits,json", {"stats": "json", "stats_hits": True}),
         ("--compare-hints a", {"compare_hints": b"", "files": [b"a"]}),
         ("--compare-hints=none,random", {"compare_hints": b"none,random"}),
     ],
@@ -423,7 +424,7 @@ def valid(*words: str) -> str:
 
 READERS = valid("pread", "mmap", "direct")
 MADVICE = valid("normal", "sequential", "random", "willneed", "populate-read")
-STATS = valid("text", "json", "notiming")
+STATS = valid("text", "json", "notiming", "hits")
 
 
 @pytest.mark.parametrize(

@@ -21,22 +21,27 @@ class IoStats:
     blocks_n: blocks of BLOCK_BYTES that reads brought, each begun one counting as whole; hit_blocks_n and
     read_blocks_n: those that were in the page cache and those that were not, together blocks_n; None where a reader
     could not tell. count_hits: asks the readers to find out, which starts read-ahead itself.
-    hints: how often each hint ended with which errno (0: accepted), keyed by (hint, errno); hint_ns: the time of all.
+    hints: how often each hint ended with which errno (0: accepted), keyed by (hint, errno); hint_ns: the time of all;
+    hint_residency: bytes in the page cache before and after, over all times that a hint was given, by hint. residency:
+    asks whoever gives hints to look at that.
     notes: what the user should know about the way files were read, and how often it happened.
     """
 
     __slots__ = (
         "_clock",
         "_hit_blocks_n",
+        "_hit_bytes",
         "_untold_blocks_n",
         "blocks_n",
         "count_hits",
         "hint_ns",
+        "hint_residency",
         "hints",
         "notes",
         "read_bytes",
         "read_calls",
         "read_ns",
+        "residency",
         "sync_calls",
         "sync_ns",
         "write_bytes",
@@ -44,12 +49,16 @@ class IoStats:
         "write_ns",
     )
 
-    def __init__(self, clock: Callable[[], int] | None = None, *, count_hits: bool = False) -> None:
+    def __init__(
+        self, clock: Callable[[], int] | None = None, *, count_hits: bool = False, residency: bool = False
+    ) -> None:
         """clock: nanoseconds, never 0; None where nothing is timed."""
         self._clock = clock
         self.count_hits = count_hits
+        self.residency = residency
         self.blocks_n = 0
         self._hit_blocks_n = 0
+        self._hit_bytes = 0
         self._untold_blocks_n = 0
         self.read_calls = 0
         self.read_bytes = 0
@@ -61,11 +70,12 @@ class IoStats:
         self.sync_ns = 0
         self.hints: dict[tuple[str, int], int] = {}
         self.hint_ns = 0
+        self.hint_residency: dict[str, tuple[int, int]] = {}
         self.notes: dict[bytes, int] = {}
 
     def another(self) -> IoStats:
-        """An empty one with the same clock and the same count_hits, for another thread."""
-        return IoStats(self._clock, count_hits=self.count_hits)
+        """An empty one that counts the same, for another thread."""
+        return IoStats(self._clock, count_hits=self.count_hits, residency=self.residency)
 
     def start(self) -> int:
         """The time, 0 where no clock runs."""
@@ -85,6 +95,7 @@ class IoStats:
             self._untold_blocks_n += blocks_n
         else:
             self._hit_blocks_n += min(-(-hit_n // BLOCK_BYTES), blocks_n)
+            self._hit_bytes += hit_n
 
     @property
     def hit_blocks_n(self) -> int | None:
@@ -93,6 +104,11 @@ class IoStats:
     @property
     def read_blocks_n(self) -> int | None:
         return None if self._untold_blocks_n else self.blocks_n - self._hit_blocks_n
+
+    @property
+    def missed_bytes(self) -> int | None:
+        """Bytes of the reads that were not in the page cache, None where that is not known."""
+        return None if self._untold_blocks_n else self.read_bytes - self._hit_bytes
 
     def count_write(self, n: int, started: int = 0) -> None:
         """n: bytes that a write took."""
@@ -109,6 +125,12 @@ class IoStats:
             key = (result.name, result.errno)
             self.hints[key] = self.hints.get(key, 0) + 1
             self.hint_ns += result.ns
+            if result.resident_before is not None and result.resident_after is not None:
+                self._add_residency(result.name, result.resident_before, result.resident_after)
+
+    def _add_residency(self, name: str, before: int, after: int) -> None:
+        old = self.hint_residency.get(name, (0, 0))
+        self.hint_residency[name] = (old[0] + before, old[1] + after)
 
     def note(self, text: bytes) -> None:
         self.notes[text] = self.notes.get(text, 0) + 1
@@ -119,8 +141,12 @@ class IoStats:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for key, n in other.hints.items():
             self.hints[key] = self.hints.get(key, 0) + n
+        for name, (before, after) in other.hint_residency.items():
+            self._add_residency(name, before, after)
         for text, n in other.notes.items():
             self.notes[text] = self.notes.get(text, 0) + n
 
 
-_SUMS = tuple(name for name in IoStats.__slots__ if name not in ("_clock", "count_hits", "hints", "notes"))
+_SETTINGS = ("_clock", "count_hits", "residency")
+_COUNTED_BY_NAME = ("hint_residency", "hints", "notes")
+_SUMS = tuple(name for name in IoStats.__slots__ if name not in _SETTINGS + _COUNTED_BY_NAME)

@@ -19,7 +19,7 @@ def ticking(step_ns: int = 7) -> Iterator[int]:
 
 
 def counted(stats: IoStats) -> dict[str, object]:
-    hidden = {"_clock", "count_hits"}
+    hidden = {"_clock", "count_hits", "residency"}
     return {name: getattr(stats, name) for name in IoStats.__slots__ if name not in hidden}
 
 
@@ -64,11 +64,14 @@ def test_an_end_of_file_is_a_call_and_no_block() -> None:
 
 def test_hints_and_notes() -> None:
     stats = IoStats()
-    stats.count_hints([HintResult("random", 0, 5), HintResult("willneed", 22, 6), HintResult("random", 0, 7)])
+    stats.count_hints(
+        [HintResult("random", 0, 5, 0, 10), HintResult("willneed", 22, 6), HintResult("random", 0, 7, 10, 30)]
+    )
     stats.note(b"populate refused")
     stats.note(b"populate refused")
     assert stats.hints == {("random", 0): 2, ("willneed", 22): 1}
     assert stats.hint_ns == 18
+    assert stats.hint_residency == {"random": (10, 40)}
     assert stats.notes == {b"populate refused": 2}
 
 
@@ -96,7 +99,7 @@ def replay(events: list, stats: IoStats) -> IoStats:
         elif kind == "sync":
             stats.count_sync(stats.start())
         elif kind == "hint":
-            stats.count_hints([HintResult(value, 0, 3)])
+            stats.count_hints([HintResult(value, 0, 3, 1, 2)])
         else:
             stats.note(value)
     return stats
