@@ -5,14 +5,16 @@ from __future__ import annotations
 import _signal  # signal itself imports enum, functools and collections: 3 ms
 import os
 import sys
+from time import perf_counter_ns
 
 from pysort import __version__, kernel
+from pysort.command_line import parse
 from pysort.environ import Environment
 from pysort.errors import ASCII_PRINTABLE, SortError
+from pysort.help import help_text
 from pysort.keys.locale import PLAIN, category_name, load_locale
 from pysort.keys.spec import parse_key, parse_obsolescent
-from pysort.option_table import help_text
-from pysort.options import check_check, parse
+from pysort.options import check_check
 from pysort.output import Output
 from pysort.prepare import effective_keys, input_names, make_order, make_plan
 from pysort.sorter import check_sorted, sort
@@ -24,6 +26,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any, NoReturn
+
+    from pysort.options import Options
 
     Write = Callable[[memoryview], None]
 
@@ -66,6 +70,9 @@ class Messages:
     def warn(self, message: SortError) -> None:
         self.lost |= not show(message, self._program)
 
+    def say(self, text: bytes) -> None:
+        self.lost |= not to_stderr(text)
+
 
 def program_name(first_word: bytes) -> bytes:
     """What messages begin with. A script that is started through #! sees its full path."""
@@ -87,6 +94,7 @@ def default_signals() -> None:
 
 def execute(program: bytes, words: Sequence[bytes], messages: Messages) -> SortStats:
     """Everything but the exit status. Raises SortError."""
+    started = perf_counter_ns()
     environment = Environment.from_process(os.environb)
     options = parse(
         words,
@@ -96,7 +104,8 @@ def execute(program: bytes, words: Sequence[bytes], messages: Messages) -> SortS
         descriptor_limit=environment.descriptor_limit_n,
     )
     implementation = kernel.load(os.environb.get(b"PYSORT_KERNEL"))
-    stats = SortStats(implementation.NAME)
+    clock = perf_counter_ns if options.stats and options.stats_timing else None
+    stats = SortStats(implementation.NAME, clock, count_hits=options.stats_hits, residency=bool(options.stats))
     if options.request:
         text = help_text(program) if options.request == "help" else version_text(implementation)
         print_text(text)
@@ -119,11 +128,27 @@ def execute(program: bytes, words: Sequence[bytes], messages: Messages) -> SortS
     if options.output is not None and hasattr(_signal, "SIGPIPE"):
         _signal.signal(_signal.SIGPIPE, _signal.SIG_IGN)  # a FIFO that -o names ends in a message
     plan = make_plan(options, environment, files)
-    if options.check:
-        check_sorted(order, plan, options, files[0])
-    else:
-        sort(order, plan, options, files, environment, stats, messages.warn, annotate)
+    status = FAILURE
+    try:
+        if options.check:
+            check_sorted(order, plan, options, files[0], stats)
+        else:
+            sort(order, plan, options, files, environment, stats, messages.warn, annotate)
+        status = 0
+    except SortError as error:
+        status = error.status
+        raise
+    finally:
+        if options.stats:
+            messages.say(stats_text(stats, options, perf_counter_ns() - started, status))
     return stats
+
+
+def stats_text(stats: SortStats, options: Options, elapsed_ns: int, status: int) -> bytes:
+    from pysort import report
+
+    found = report.facts(stats, report.Usage.now(), elapsed_ns, timed=options.stats_timing, status=status)
+    return report.as_json(found) if options.stats == "json" else report.as_text(found)
 
 
 def version_text(implementation: Any) -> bytes:
@@ -150,8 +175,13 @@ def report(error: SortError, program: bytes) -> int:
 
 def show(message: SortError, program: bytes) -> bool:
     """Whether the message could be written to standard error."""
+    return to_stderr(message.render(program, *charset()))
+
+
+def to_stderr(text: bytes) -> bool:
+    """Whether it could be written."""
     try:
-        Writer(2, IoStats()).write_all(memoryview(message.render(program, *charset())))
+        Writer(2, IoStats()).write_all(memoryview(text))
     except OSError:
         return False
     return True

@@ -18,10 +18,9 @@ OTHER = "Other options:"
 OWN = "Options that GNU sort does not have:"
 SECTIONS = (ORDERING, OTHER, OWN)
 
-_TEXT_COLUMN = 28
-_WIDTH = 79
-
-_READERS = {"pread": "pread", "mmap": "mmap"}
+_READERS = {word: word for word in ("pread", "mmap", "direct")}
+_MADVICE = {word: word for word in ("normal", "sequential", "random", "willneed", "populate-read")}
+_STATS = {word: word for word in ("text", "json", "notiming", "hits")}
 
 
 class Option:
@@ -32,9 +31,10 @@ class Option:
     text: what it does, a line of --help for each of its lines.
     metavar, argument: what the argument is called, and whether it is NONE, REQUIRED or OPTIONAL.
     words: what the argument has to be, with what each means; synonyms stand together.
+    many: the argument may be several of the words, separated by commas.
     """
 
-    __slots__ = ("argument", "letter", "metavar", "name", "section", "text", "words")
+    __slots__ = ("argument", "letter", "many", "metavar", "name", "section", "text", "words")
 
     def __init__(
         self,
@@ -46,6 +46,7 @@ class Option:
         *,
         argument: int | None = None,
         words: Mapping[str, str] | None = None,
+        many: bool = False,
     ) -> None:
         self.section: Final = section
         self.letter: Final = letter
@@ -54,6 +55,7 @@ class Option:
         self.metavar: Final = metavar
         self.argument: Final = bool(metavar) * REQUIRED if argument is None else argument
         self.words: Final = words
+        self.many: Final = many
 
     @property
     def key(self) -> str:
@@ -76,13 +78,18 @@ class Option:
         meanings = {meaning for word, meaning in words.items() if word.startswith(typed)}
         if len(meanings) == 1:
             return meanings.pop()
+        raise self.refuse(typed, b"ambiguous" if meanings else b"invalid")
+
+    def refuse(self, typed: bytes, what: bytes) -> SortError:
+        """`WHAT argument TYPED for --NAME`, and the words that it takes."""
         listed: list[bytes | Quoted] = []
         previous = None
-        for word, meaning in words.items():
-            listed += [b", " if meaning == previous else b"\n  - ", quote(word)]
+        for word, meaning in (self.words or {}).items():
+            listed += [b", " if meaning == previous else b"\n  - ", quote(word.encode())]
             previous = meaning
-        raise SortError(
-            b"ambiguous argument " if meanings else b"invalid argument ",
+        return SortError(
+            what,
+            b" argument ",
             quote(typed),
             b" for ",
             quote(b"--" + self.name.encode()),
@@ -189,7 +196,8 @@ OPTIONS = (
         "fadvise",
         "tell the system how inputs will be read: none,\n"
         "sequential (default) or random; and any of\n"
-        "noreuse and willneed, separated by commas",
+        "noreuse, willneed, willneed-chunked, dontneed\n"
+        "and dontcache, separated by commas",
         "HINTS",
     ),
     Option(OWN, "", "run-fadvise", "the same for temporary files", "HINTS"),
@@ -197,50 +205,46 @@ OPTIONS = (
         OWN,
         "",
         "reader",
-        "read temporary files, and what -m merges, by\npread (default) or mmap",
+        "read temporary files, and what -m merges, by\npread (default), mmap or direct",
         "HOW",
         words=_READERS,
     ),
-    Option(OWN, "", "input-reader", "read inputs by pread (default) or mmap", "HOW", words=_READERS),
+    Option(OWN, "", "input-reader", "read inputs by pread (default), mmap or direct", "HOW", words=_READERS),
+    Option(
+        OWN,
+        "",
+        "mmap-flags",
+        "map files with these flags as well, such as\npopulate: names separated by commas, or a number",
+        "FLAGS",
+    ),
+    Option(
+        OWN,
+        "",
+        "madvise",
+        "give this advice for what is mapped: normal\n(default), sequential, random, willneed or\npopulate-read",
+        "ADVICE",
+        words=_MADVICE,
+    ),
+    Option(OWN, "", "read-size", "read this much at once", "SIZE"),
+    Option(OWN, "", "prefetch", "while runs are merged read N blocks of each\nahead; 0 reads none ahead", "N"),
+    Option(OWN, "", "parallel-reads", "read each large input with N threads", "N"),
+    Option(
+        OWN,
+        "",
+        "stats",
+        "report afterwards what was done, as text\n(default) or json; notiming times no reads and\n"
+        "writes, hits looks for them in the page cache",
+        "WORDS",
+        argument=OPTIONAL,
+        words=_STATS,
+        many=True,
+    ),
+    Option(
+        OWN,
+        "",
+        "compare-hints",
+        "run this job under each of the STRATEGIES and\nshow which is fastest; the output is thrown away",
+        "STRATEGIES",
+        argument=OPTIONAL,
+    ),
 )
-
-_HEAD = """\
-Usage: {program} [OPTION]... [FILE]...
-  or:  {program} [OPTION]... --files0-from=F
-Write the lines of all FILEs, sorted, to standard output.
-
-With no FILE, or when FILE is -, read standard input. An argument that a long
-option must have, its letter must have too.
-"""
-
-_TAIL = """
-KEYDEF is F[.C][OPTS][,F[.C][OPTS]]: where the key starts and where it ends, by
-default at the end of the line. F is the number of a field and C of a byte in
-it, both counted from 1; C 0 at the end is the end of the field. Without -t a
-field begins with the blanks before it, and without b they count. OPTS are
-letters out of bdfghiMnRrV; a key that has any takes none of the global ones.
-
-SIZE is a number and a unit: % of the memory, b for bytes, K for 1024 bytes
-(default), M, G, T, P, E, Z, Y, R, Q.
-
-The order depends on the locale: LC_ALL=C compares bytes.
-"""
-
-
-def help_text(program: bytes) -> bytes:
-    """What --help prints."""
-    parts = [_HEAD.encode().replace(b"{program}", program)]
-    for section in SECTIONS:
-        parts.append(f"\n{section}\n\n".encode())
-        parts += [_help_entry(option) for option in OPTIONS if option.section == section]
-    return b"".join((*parts, _TAIL.encode()))
-
-
-def _help_entry(option: Option) -> bytes:
-    """Two columns. A long name shifts the text to the right, or below if there is no room."""
-    first, *others = option.text.split("\n")
-    head = f"  {option.syntax}  ".ljust(_TEXT_COLUMN)
-    if len(head) + len(first) > _WIDTH:
-        head = head.rstrip() + "\n" + " " * _TEXT_COLUMN
-    lines = [head + first, *(" " * (_TEXT_COLUMN + 2) + line for line in others)]
-    return "".join(line + "\n" for line in lines).encode()

@@ -1,31 +1,17 @@
-"""What the user asked for: the command line, read into frozen Options as it was typed."""
+"""What the user asked for, as it was typed."""
 
 from __future__ import annotations
 
-from pysort.arguments import Words
-from pysort.errors import SortError, quote, shell_quote
-from pysort.units import COUNT_MAX, DIGITS, parse_batch_size, parse_count, parse_size, scan_count
+from pysort.errors import SortError, shell_quote
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Sequence
     from typing import Any, Final
 
-    from pysort.option_table import Option
     from pysort.units import SizeSpec
 
 DEFAULT_HINTS = b"sequential"
-
-# Options that are set, that keep the last argument, and that may be given only one.
-_FLAGS = frozenset(["bytes", "debug", "merge", "reverse", "stable", "unique", "zero-terminated"])
-_LAST_WINS = frozenset(["files0-from", "fadvise", "run-fadvise", "reader", "input-reader"])
-# Versions of POSIX in which +POS1 names a file.
-_WITHOUT_TRADITIONS = range(200112, 200809)
-_ONCE = {
-    "output": b"multiple output files specified",
-    "compress-program": b"multiple compress programs specified",
-    "random-source": b"multiple random sources specified",
-}
 
 
 class Options:
@@ -34,7 +20,10 @@ class Options:
     files: operands. keys: KeySpec before they inherit (keys.spec lies above this module).
     bytes: byte order in every locale. ordering: global letters out of bdfghiMnRV. check: "c" or "C".
     field_separator: a byte.
-    fadvise, run_fadvise: hints as typed. request: "help" or "version"; the rest was not read.
+    fadvise, run_fadvise: hints as typed. mmap_flags: as typed. madvise: "" or the advice's name.
+    read_size: bytes, 1 or more. prefetch: blocks. parallel_reads: threads, 1 or more.
+    stats: "text" or "json". compare_hints: strategies as typed, b"" for those that are compared by default.
+    request: "help" or "version"; the rest was not read.
     """
 
     __slots__ = (
@@ -42,6 +31,7 @@ class Options:
         "buffer_size",
         "bytes",
         "check",
+        "compare_hints",
         "compress_program",
         "debug",
         "fadvise",
@@ -50,16 +40,24 @@ class Options:
         "files0_from",
         "input_reader",
         "keys",
+        "madvise",
         "merge",
+        "mmap_flags",
         "ordering",
         "output",
         "parallel",
+        "parallel_reads",
+        "prefetch",
         "random_source",
+        "read_size",
         "reader",
         "request",
         "reverse",
         "run_fadvise",
         "stable",
+        "stats",
+        "stats_hits",
+        "stats_timing",
         "temporary_directories",
         "unique",
         "zero_terminated",
@@ -91,6 +89,15 @@ class Options:
         run_fadvise: bytes = DEFAULT_HINTS,
         reader: str = "pread",
         input_reader: str = "pread",
+        mmap_flags: bytes = b"",
+        madvise: str = "",
+        read_size: int | None = None,
+        prefetch: int | None = None,
+        parallel_reads: int = 1,
+        stats: str = "",
+        stats_timing: bool = True,
+        stats_hits: bool = False,
+        compare_hints: bytes | None = None,
         bytes: bool = False,
         request: str = "",
     ) -> None:
@@ -117,24 +124,17 @@ class Options:
         self.run_fadvise: Final = run_fadvise
         self.reader: Final = reader
         self.input_reader: Final = input_reader
+        self.mmap_flags: Final = mmap_flags
+        self.madvise: Final = madvise
+        self.read_size: Final = read_size
+        self.prefetch: Final = prefetch
+        self.parallel_reads: Final = parallel_reads
+        self.stats: Final = stats
+        self.stats_timing: Final = stats_timing
+        self.stats_hits: Final = stats_hits
+        self.compare_hints: Final = compare_hints
         self.bytes: Final = bytes
         self.request: Final = request
-
-
-def parse(
-    argv: Sequence[bytes],
-    environ: Mapping[bytes, bytes],
-    *,
-    parse_key: Callable[[bytes], Any],
-    parse_obsolescent: Callable[[bytes, bytes | None], Any],
-    descriptor_limit: int | None,
-) -> Options:
-    """Raises SortError for the first thing that is wrong, in the order of argv.
-
-    argv: without the program's name. parse_key, parse_obsolescent: those of keys.spec.
-    descriptor_limit: soft RLIMIT_NOFILE, None if there is none.
-    """
-    return _Parser(argv, environ, parse_key, parse_obsolescent, descriptor_limit).run()
 
 
 def check_files0_from(options: Options) -> None:
@@ -164,145 +164,3 @@ def check_check(options: Options, files: Sequence[bytes]) -> None:
         raise SortError(b"extra operand ", shell_quote(files[1]), b" not allowed with -", letter)
     if options.output is not None:
         raise SortError(b"options '-", letter, b"o' are incompatible")
-
-
-class _Parser:
-    """One parse. values: arguments of Options, as far as they were given."""
-
-    def __init__(
-        self,
-        argv: Sequence[bytes],
-        environ: Mapping[bytes, bytes],
-        parse_key: Callable[[bytes], Any],
-        parse_obsolescent: Callable[[bytes, bytes | None], Any],
-        descriptor_limit: int | None,
-    ) -> None:
-        self.words = Words(argv)
-        self.parse_key = parse_key
-        self.parse_obsolescent = parse_obsolescent
-        self.descriptor_limit = descriptor_limit
-        self.posixly_correct = b"POSIXLY_CORRECT" in environ
-        self.traditional = _is_traditional(environ.get(b"_POSIX2_VERSION", b""))
-        self.files: list[bytes] = []
-        self.keys: list[Any] = []
-        self.values: dict[str, Any] = {"files": self.files, "keys": self.keys}
-
-    def run(self) -> Options:
-        while self.words.rest:
-            word = self.words.take()
-            if self._is_posix_operand(word):
-                self.files.append(word)
-            elif word == b"--":
-                self.files += self.words.rest
-                break
-            elif word.startswith(b"-") and word != b"-":
-                for option, argument, spelled in self.words.options_in(word):
-                    self._take(option, argument, spelled)
-            else:
-                self._take_operand(word)
-            if "request" in self.values:
-                return Options(request=self.values["request"])
-        return Options(**self.values)
-
-    def _is_posix_operand(self, word: bytes) -> bool:
-        """POSIX ends the options at the first operand; old scripts may still have -o after it."""
-        if not (self.posixly_correct and self.files):
-            return False
-        has_output = word.startswith(b"-o") and (word != b"-o" or len(self.words.rest) > 0)
-        return not (self.traditional and has_output and "check" not in self.values)
-
-    def _take_operand(self, word: bytes) -> None:
-        if word.startswith(b"+"):
-            following = b"".join(self.words.rest[:1])
-            end = following if following[:1] == b"-" and following[1:2].isdigit() else None
-            if end is not None and not self.posixly_correct:
-                self.traditional = True
-            key = self.parse_obsolescent(word, end) if self.traditional else None
-            if key is not None:
-                self.words.at += end is not None
-                self.keys.append(key)
-                return
-        self.files.append(word)
-
-    def _take(self, option: Option, typed: bytes | None, spelled: bytes) -> None:
-        """spelled: the option as messages name it."""
-        argument: Any = typed
-        if option.words and typed is not None:
-            argument = option.choose(typed)
-        name = option.key.replace("-", "_")
-        if option.key in _FLAGS:
-            self.values[name] = True
-        elif option.key in _LAST_WINS:
-            self.values[name] = argument
-        elif option.key in _ONCE:
-            if self.values.setdefault(name, argument) != argument:
-                raise SortError(_ONCE[option.key])
-        elif option.key in ("help", "version"):
-            self.values["request"] = option.key
-        elif option.key in _ACTIONS:
-            _ACTIONS[option.key](self, argument, spelled)
-        else:
-            self._add_ordering(option.letter, spelled)
-
-    def _add_ordering(self, letter: str, _: bytes) -> None:
-        ordering = self.values.get("ordering", "")
-        if letter not in ordering:
-            self.values["ordering"] = ordering + letter
-
-    def _set_check(self, argument: str | None, spelled: bytes) -> None:
-        letter = argument or ("C" if spelled == b"-C" else "c")
-        if self.values.setdefault("check", letter) != letter:
-            raise SortError(b"options '-cC' are incompatible")
-
-    def _add_key(self, argument: bytes, _: bytes) -> None:
-        self.keys.append(self.parse_key(argument))
-
-    def _set_batch_size(self, argument: bytes, spelled: bytes) -> None:
-        self.values["batch_size"] = parse_batch_size(argument, spelled, self.descriptor_limit)
-
-    def _set_buffer_size(self, argument: bytes, spelled: bytes) -> None:
-        size = parse_size(argument, spelled)
-        self.values["buffer_size"] = size.largest(self.values.get("buffer_size", size))
-
-    def _set_parallel(self, argument: bytes, spelled: bytes) -> None:
-        count = min(parse_count(argument, spelled), COUNT_MAX)
-        if not count:
-            raise SortError(b"number in parallel must be nonzero")
-        self.values["parallel"] = count
-
-    def _set_field_separator(self, argument: bytes, _: bytes) -> None:
-        if not argument:
-            raise SortError(b"empty tab")
-        separator = b"\0" if argument == b"\\0" else argument
-        if len(separator) > 1:
-            raise SortError(b"multi-character tab ", quote(argument))
-        if self.values.setdefault("field_separator", separator[0]) != separator[0]:
-            raise SortError(b"incompatible tabs")
-
-    def _add_temporary_directory(self, argument: bytes, _: bytes) -> None:
-        self.values.setdefault("temporary_directories", []).append(argument)
-
-    def _ignore(self, argument: bytes, _: bytes) -> None:
-        """-y takes a following word for its argument only if that is a number or empty."""
-        if argument == self.words.last and argument.strip(DIGITS):
-            self.words.at -= 1
-
-
-def _is_traditional(posix_version: bytes) -> bool:
-    """Whether +POS1 is a key under this value of _POSIX2_VERSION, ignored unless it is a number."""
-    version = scan_count(posix_version)
-    return version is None or version[1] != b"" or version[0] not in _WITHOUT_TRADITIONS
-
-
-_ACTIONS: dict[str, Callable[[_Parser, Any, bytes], None]] = {
-    "C": _Parser._set_check,
-    "check": _Parser._set_check,
-    "key": _Parser._add_key,
-    "sort": _Parser._add_ordering,
-    "batch-size": _Parser._set_batch_size,
-    "buffer-size": _Parser._set_buffer_size,
-    "parallel": _Parser._set_parallel,
-    "field-separator": _Parser._set_field_separator,
-    "temporary-directory": _Parser._add_temporary_directory,
-    "y": _Parser._ignore,
-}

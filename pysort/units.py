@@ -101,6 +101,16 @@ def parse_size(text: bytes, option: bytes) -> SizeSpec:
     return SizeSpec(absolute_bytes=value)
 
 
+def parse_read_size(text: bytes, option: bytes) -> int:
+    """A size of one byte at least that is no share of memory, in bytes. Raises SortError."""
+    size = parse_size(text, option)
+    if size.percent:
+        raise _invalid_suffix(text, option)
+    if not size.absolute_bytes:
+        raise _invalid(text, option)
+    return size.absolute_bytes
+
+
 def parse_batch_size(text: bytes, option: bytes, descriptor_limit: int | None) -> int:
     """How many files to open at once: 2 at least, and the three standard descriptors beside them.
 

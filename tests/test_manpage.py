@@ -15,10 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pysort import __version__
+from pysort.command_line import parse
 from pysort.keys.spec import parse_key, parse_obsolescent
-from pysort.manpage import DETAILS, PROSE, escape, render
+from pysort.manpage import escape, render
+from pysort.manpage_text import DETAILS, PROSE
 from pysort.option_table import OPTIONS
-from pysort.options import parse
 from pysort.storage.hints import HINTS
 
 PAGE = Path(__file__).parent.parent / "man" / "pysort.1"

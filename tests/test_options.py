@@ -16,17 +16,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import needs_gnu
 
+from pysort.command_line import parse
 from pysort.errors import SortError, shell_name
+from pysort.help import help_text
 from pysort.keys.spec import KeySpec, check_compatible, inherit, parse_key, parse_obsolescent
-from pysort.option_table import OPTIONS, OWN, help_text
+from pysort.option_table import OPTIONS, OWN
 from pysort.options import (
     Options,
     check_check,
     check_debug,
     check_files0_from,
-    parse,
 )
-from pysort.units import SizeSpec
+from pysort.units import COUNT_MAX, SizeSpec
 
 SOFT_LIMIT = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
 HINT = "Try 'sort --help' for more information.\n"
@@ -259,6 +260,22 @@ def test_the_end_of_a_command_line_is_not_read_after_help() -> None:
         ("--run-fadvise=noreuse,\xff", {"run_fadvise": "noreuse,\xff".encode()}),
         ("--reader=mmap --input-reader=mmap", {"reader": "mmap", "input_reader": "mmap"}),
         ("--reader=mmap --reader=pread", {"reader": "pread"}),
+        ("--reader=direct --input-reader=direct", {"reader": "direct", "input_reader": "direct"}),
+        ("--mmap-flags=populate,0x8000", {"mmap_flags": b"populate,0x8000"}),
+        ("--madvise=random --madvise=populate-read", {"madvise": "populate-read"}),
+        ("--read-size=64 --read-size=4096b", {"read_size": 4096}),
+        ("--read-size 1M", {"read_size": 1 << 20}),
+        ("--prefetch=0", {"prefetch": 0}),
+        ("--prefetch=99999999999999999999", {"prefetch": COUNT_MAX}),
+        ("--parallel-reads=4", {"parallel_reads": 4}),
+        ("--stats a", {"stats": "text", "files": [b"a"]}),
+        ("--stats=json", {"stats": "json"}),
+        ("--stats=notiming", {"stats": "text", "stats_timing": False}),
+        ("--stats=notiming,json", {"stats": "json", "stats_timing": False}),
+        ("--stats=notiming --stats", {"stats": "text"}),
+        ("--stats=hits,json", {"stats": "json", "stats_hits": True}),
+        ("--compare-hints a", {"compare_hints": b"", "files": [b"a"]}),
+        ("--compare-hints=none,random", {"compare_hints": b"none,random"}),
     ],
 )
 def test_what_a_command_line_means(text: str, expected: dict[str, object]) -> None:
@@ -401,15 +418,36 @@ def test_own_options_are_never_abbreviated_and_never_ambiguous() -> None:
     assert read_text("--input-reader=mmap").input_reader == "mmap"
 
 
-def test_an_unknown_reader_is_refused_with_those_there_are() -> None:
-    error = judge([b"--reader=tape"])
+def valid(*words: str) -> str:
+    return "Valid arguments are:\n" + "".join(f"  - '{word}'\n" for word in words)
+
+
+READERS = valid("pread", "mmap", "direct")
+MADVICE = valid("normal", "sequential", "random", "willneed", "populate-read")
+STATS = valid("text", "json", "notiming", "hits")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("--reader=tape", f"invalid argument 'tape' for '--reader'\n{READERS}{HINT}"),
+        ("--input-reader=", f"ambiguous argument '' for '--input-reader'\n{READERS}{HINT}"),
+        ("--madvise=free", f"invalid argument 'free' for '--madvise'\n{MADVICE}{HINT}"),
+        ("--stats=xml", f"invalid argument 'xml' for '--stats'\n{STATS}{HINT}"),
+        ("--stats=json,notime", f"invalid argument 'notime' for '--stats'\n{STATS}{HINT}"),
+        ("--stats=text,json", f"invalid argument 'text,json' for '--stats'\n{STATS}{HINT}"),
+        ("--read-size=0", "invalid --read-size argument '0'\n"),
+        ("--read-size=5%", "invalid suffix in --read-size argument '5%'\n"),
+        ("--read-size=x", "invalid --read-size argument 'x'\n"),
+        ("--prefetch=-1", "invalid --prefetch argument '-1'\n"),
+        ("--prefetch=1k", "invalid suffix in --prefetch argument '1k'\n"),
+        ("--parallel-reads=0", "number of parallel reads must be nonzero\n"),
+    ],
+)
+def test_wrong_arguments_of_own_options_are_refused_with_those_there_are(text: str, message: str) -> None:
+    error = judge(shlex_bytes(text))
     assert isinstance(error, SortError)
-    assert error.status == 2
-    assert error.render(b"pysort", utf8=True).decode() == (
-        "pysort: invalid argument \u2018tape\u2019 for \u2018--reader\u2019\n"
-        "Valid arguments are:\n  - \u2018pread\u2019\n  - \u2018mmap\u2019\n"
-        "Try 'pysort --help' for more information.\n"
-    )
+    assert (error.status, error.render(b"sort", utf8=False).decode()) == (2, f"sort: {message}")
 
 
 def test_help_shows_every_option_in_gnus_layout() -> None:

@@ -47,13 +47,24 @@ class Strategy:
 
 
 class HintResult:
-    """errno: 0 when the kernel took the hint, ENOSYS where the system has no such advice."""
+    """errno: 0 when the kernel took the hint, ENOSYS where the system has no such advice. ns: how long that took.
+    resident_before, resident_after: bytes of the file in the page cache, None where nobody looked."""
 
-    __slots__ = ("errno", "name")
+    __slots__ = ("errno", "name", "ns", "resident_after", "resident_before")
 
-    def __init__(self, name: str, error: int) -> None:
+    def __init__(
+        self,
+        name: str,
+        error: int,
+        ns: int = 0,
+        resident_before: int | None = None,
+        resident_after: int | None = None,
+    ) -> None:
         self.name = name
         self.errno = error
+        self.ns = ns
+        self.resident_before = resident_before
+        self.resident_after = resident_after
 
 
 def parse_hints(text: bytes, option: bytes) -> Strategy:
