@@ -30,14 +30,15 @@ def align(n: int) -> int:
 
 
 class Arena:
-    """Anonymous private memory. Pages count against the process only once they are touched."""
+    """Anonymous private memory. Pages count against the process only once they are touched. peak_bytes: the largest
+    size so far."""
 
-    __slots__ = ("_map", "size", "view")
+    __slots__ = ("_map", "peak_bytes", "size", "view")
 
     def __init__(self, size: int) -> None:
         """size: bytes, a multiple of ALIGN_BYTES. Raises SortError `memory exhausted`."""
         self._map = _allocate(size)
-        self.size = size
+        self.size = self.peak_bytes = size
         self.view = memoryview(self._map)
 
     def resize(self, size: int) -> None:
@@ -54,6 +55,7 @@ class Arena:
         except OSError as error:
             raise SortError(b"memory exhausted", errno=error.errno) from error
         self.size = size
+        self.peak_bytes = max(self.peak_bytes, size)
         self.view = memoryview(self._map)
 
     def double(self, buffer: LineBuffer) -> None:

@@ -120,7 +120,7 @@ def execute(program: bytes, words: Sequence[bytes], messages: Messages) -> SortS
         _signal.signal(_signal.SIGPIPE, _signal.SIG_IGN)  # a FIFO that -o names ends in a message
     plan = make_plan(options, environment, files)
     if options.check:
-        check_sorted(order, plan, options, files[0])
+        check_sorted(order, plan, options, files[0], stats)
     else:
         sort(order, plan, options, files, environment, stats, messages.warn, annotate)
     return stats

@@ -86,6 +86,12 @@ class SortPlan:
         window = 4 * longest_line + 2 * self.block_bytes
         return max(min(self.fan_in, self.arena_bytes // window), 2)
 
+    def excess_bytes(self, arena_peak_bytes: int) -> int:
+        """By how much memory_bytes was exceeded when a long line has made the arena outgrow its plan."""
+        if arena_peak_bytes <= self.arena_bytes:
+            return 0
+        return max(arena_peak_bytes + self.out_bytes - self.memory_bytes, 0)
+
     def window_bytes(self, run_n: int) -> int:
         """The window of each of run_n <= fan_in runs under merge."""
         size = min(self.arena_bytes // run_n, max(LARGEST_WINDOW_BYTES, 4 * self.block_bytes))

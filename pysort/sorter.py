@@ -13,7 +13,6 @@ from pysort.plan import merge_pass
 from pysort.runs import Inputs, RunGenerator
 from pysort.storage.compressor import Compressor
 from pysort.storage.hints import parse_hints
-from pysort.storage.iostats import IoStats
 from pysort.storage.readers import STDIN, LineReader, check_readable, open_input
 from pysort.storage.spill import SpillSpace
 
@@ -168,6 +167,7 @@ class Sorter:
         self._stats.longest_line_bytes = max(self._stats.longest_line_bytes, merge.longest)
 
     def close(self) -> None:
+        self._stats.excess_bytes = self._plan.excess_bytes(self._arena.peak_bytes)
         self._arena.close()
 
 
@@ -184,11 +184,10 @@ def sort(
     """Sort or merge as the options say. names: of all inputs. Fills stats. warn: told what the user should know though
     the sort goes on. annotate: makes what lines are written with out of the output's own write. Raises SortError;
     whatever happens, nothing is left behind."""
-    io = IoStats()
     input_hints = parse_hints(options.fadvise, b"--fadvise")
     run_hints = parse_hints(options.run_fadvise, b"--run-fadvise")
     check_readable(names)
-    output = Output(options.output, io)
+    output = Output(options.output, stats.output)
     if annotate is not None:
         output.write = annotate(output.write)
     directories = options.temporary_directories or (environment.temporary_directory,)
@@ -197,7 +196,7 @@ def sort(
         kind = "mmap"  # the inputs are read as runs are
 
     def open_named(name: bytes) -> InputReader:
-        reader = open_input(name, input_hints, kind, io, window_bytes=plan.map_bytes)
+        reader = open_input(name, input_hints, kind, stats.inputs, window_bytes=plan.map_bytes)
         if not options.merge:
             reader.size_hint()  # where GNU sort finds that standard input is closed
         return reader
@@ -207,7 +206,7 @@ def sort(
         plan.block_bytes,
         run_hints,
         options.reader,
-        io,
+        stats.runs,
         window_bytes=plan.map_bytes,
         compressor=None if options.compress_program is None else Compressor(options.compress_program, warn),
     ) as spill:
@@ -231,16 +230,18 @@ def without_repeated_stdin(names: Sequence[bytes]) -> list[bytes]:
     return [name for i, name in enumerate(names) if name != STDIN or i == first]
 
 
-def check_sorted(order: Order, plan: SortPlan, options: Options, name: bytes) -> None:
-    """Returns when the input is sorted. Raises Disorder when it is not, SortError when that cannot be told."""
+def check_sorted(order: Order, plan: SortPlan, options: Options, name: bytes, stats: SortStats) -> None:
+    """Returns when the input is sorted. Fills stats. Raises Disorder when it is not, SortError when that cannot be
+    told."""
     hints = parse_hints(options.fadvise, b"--fadvise")
     parse_hints(options.run_fadvise, b"--run-fadvise")
     arena = Arena(plan.arena_bytes)
-    reader = open_input(name, hints, options.input_reader, IoStats(), window_bytes=plan.map_bytes)
+    reader = open_input(name, hints, options.input_reader, stats.inputs, window_bytes=plan.map_bytes)
     try:
         found = check(order, arena, LineReader(reader, order.separator), plan.read_bytes)
     finally:
         reader.close()
+        stats.excess_bytes = plan.excess_bytes(arena.peak_bytes)
         arena.close()
     if found is not None:
         raise Disorder(name, *found, order.separator, quiet=options.check == "C")

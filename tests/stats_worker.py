@@ -18,6 +18,7 @@ import sys
 from typing import Any, NoReturn
 
 from pysort import cli
+from pysort.storage.iostats import IoStats
 
 TIMEOUT_S = 60
 PIPE_CAPACITY_BYTES = 65536
@@ -51,7 +52,8 @@ def report_stats() -> None:
     def execute_and_report(*args: Any) -> Any:
         stats = execute(*args)
         values = {name: getattr(stats, name) for name in stats.__slots__}
-        os.write(STATS_DESCRIPTOR, json.dumps(values).encode())
+        numbers = {name: value for name, value in values.items() if not isinstance(value, IoStats)}
+        os.write(STATS_DESCRIPTOR, json.dumps(numbers).encode())
         return stats
 
     vars(cli)["execute"] = execute_and_report

@@ -17,7 +17,7 @@ PACKAGE = Path(__file__).parent.parent / "pysort"
 # each other.
 LAYERS = [
     ["__init__"],
-    ["errors", "stats"],
+    ["errors"],
     ["units"],
     ["option_table"],
     ["arguments"],
@@ -27,7 +27,7 @@ LAYERS = [
     ["_kernel_py_encode"],
     ["_kernel_py", "_kernel"],
     ["kernel", "storage", "keys"],
-    ["plan", "manpage"],
+    ["plan", "manpage", "stats"],
     ["arena"],
     ["runs", "merge", "check", "output", "diagnostics"],
     ["sorter"],

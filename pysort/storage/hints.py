@@ -47,13 +47,14 @@ class Strategy:
 
 
 class HintResult:
-    """errno: 0 when the kernel took the hint, ENOSYS where the system has no such advice."""
+    """errno: 0 when the kernel took the hint, ENOSYS where the system has no such advice. ns: how long that took."""
 
-    __slots__ = ("errno", "name")
+    __slots__ = ("errno", "name", "ns")
 
-    def __init__(self, name: str, error: int) -> None:
+    def __init__(self, name: str, error: int, ns: int = 0) -> None:
         self.name = name
         self.errno = error
+        self.ns = ns
 
 
 def parse_hints(text: bytes, option: bytes) -> Strategy:

@@ -46,11 +46,12 @@ class InputReader:
         """Fill the front of view, which is not empty, with the next bytes: as many as one system
         call brings. Returns their number, 0 at the end. Raises SortError `read failed: NAME: ...`.
         """
+        started = self._stats.start()
         try:
             n = self._read(view)
         except OSError as error:
             raise file_error(b"read failed", self.name, error) from error
-        self._stats.count_read(n)
+        self._stats.count_read(n, started)
         return n
 
     def _read(self, view: memoryview) -> int:

@@ -87,13 +87,14 @@ class RunReader:
         """Fill view with what follows stored byte `at` of the run, which is byte `offset` of the extent's
         file."""
         while len(view):
+            started = self._stats.start()
             try:
                 n = self._read(at, extent, offset, view)
             except OSError as error:
                 raise self._error(at, error) from error
             if not n:
                 raise self._error(at, b"unexpected end of file")
-            self._stats.count_read(n)
+            self._stats.count_read(n, started)
             at += n
             offset += n
             view = view[n:]

@@ -65,6 +65,7 @@ class RunWriter:
     def _append(self, view: memoryview) -> int:
         file = self._file
         start = file.end
+        started = self._space.stats.start()
         try:
             n = file.append(view)
         except OSError as error:
@@ -77,7 +78,7 @@ class RunWriter:
             self._extents.append(Extent(file, start))
         self._extents[-1].length += n
         self._space.counters.wrote(n)
-        self._space.stats.count_write(n)
+        self._space.stats.count_write(n, started)
         return n
 
     def _error(self, error: OSError) -> SortError:

@@ -21,6 +21,7 @@ class Writer:
     def write_all(self, view: memoryview) -> None:
         """Raises OSError; part of view may be written by then."""
         while len(view):
+            started = self._stats.start()
             n = os.write(self._fd, view)
-            self._stats.count_write(n)
+            self._stats.count_write(n, started)
             view = view[n:]
