@@ -1,0 +1,95 @@
+"""A few threads that read: jobs in, results out in whatever order they are asked for.
+
+On _thread and _queue, since threading takes 7 ms to import. Whoever starts Workers closes them: a thread that still
+reads keeps the memory it reads into.
+"""
+
+from __future__ import annotations
+
+from _queue import SimpleQueue
+from _thread import allocate_lock, start_new_thread
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Job:
+    """One call, to be made by a worker."""
+
+    __slots__ = ("_call", "_done", "_error", "_result")
+
+    def __init__(self, call: Callable[[], int]) -> None:
+        self._call: Callable[[], int] | None = call
+        self._done = allocate_lock()
+        self._done.acquire()
+        self._result = 0
+        self._error: BaseException | None = None
+
+    def run(self) -> None:
+        call, self._call = self._call, None
+        try:
+            if call is not None:
+                self._result = call()
+        except BaseException as error:  # raised where the result is wanted
+            self._error = error
+        finally:
+            del call  # and with it the views that it holds
+            self._done.release()
+
+    def cancel(self) -> None:
+        """Make no call if it has not begun yet. wait() is to be called all the same, and the result means nothing."""
+        self._call = None
+
+    def wait(self) -> int:
+        """The result. Raises what the call raised."""
+        with self._done:
+            error, self._error = self._error, None
+            if error is not None:
+                raise error
+            return self._result
+
+
+class Workers:
+    """n threads, fewer where the system gives no more; where it gives none, jobs are run by whoever submits them."""
+
+    __slots__ = ("_ended", "_jobs")
+
+    def __init__(self, n: int) -> None:
+        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
+        self._ended = []
+        for _ in range(n):
+            ended = allocate_lock()
+            ended.acquire()
+            try:
+                start_new_thread(_work, (self._jobs, ended))
+            except RuntimeError:
+                break
+            self._ended.append(ended)
+
+    @property
+    def n(self) -> int:
+        return len(self._ended)
+
+    def submit(self, call: Callable[[], int]) -> Job:
+        job = Job(call)
+        if self._ended:
+            self._jobs.put(job)
+        else:
+            job.run()
+        return job
+
+    def close(self) -> None:
+        """Returns when every job that was submitted is done and every thread has ended."""
+        for _ in self._ended:
+            self._jobs.put(None)
+        while self._ended:
+            self._ended[-1].acquire()
+            self._ended.pop()
+
+
+def _work(jobs: SimpleQueue[Job | None], ended: object) -> None:
+    while (job := jobs.get()) is not None:
+        job.run()
+        del job
+    ended.release()  # type: ignore[attr-defined]
