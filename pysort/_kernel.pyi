@@ -3,6 +3,7 @@ NAME: str
 RECORD_BYTES: int
 HEADER_BYTES: int
 CURSOR_BYTES: int
+PART_BYTES: int
 MERGE_DONE: int
 MERGE_FULL: int
 
@@ -21,6 +22,11 @@ def encode(
     program: bytes, locale: Locale, arena: Buffer, top: int, first: int, last: int, at: int, limit: int, /
 ) -> tuple[int, int]: ...
 def sort(program: bytes, locale: Locale, arena: Buffer, top: int, n: int, /) -> int: ...
+def split(
+    program: bytes, locale: Locale, arena: Buffer, top: int, n: int, part: bytes | Buffer, parts: Buffer, /
+) -> int: ...
+def sort_part(program: bytes, locale: Locale, arena: Buffer, top: int, n: int, part: bytes | Buffer, /) -> None: ...
+def drop(program: bytes, arena: Buffer, top: int, n: int, /) -> int: ...
 def gather(
     program: bytes, arena: Buffer, records_at: int, n: int, index: int, skip: int, out: Buffer, /
 ) -> tuple[int, int, int]: ...

@@ -38,8 +38,10 @@ __all__ = [
     "MERGE_DONE",
     "MERGE_FULL",
     "NAME",
+    "PART_BYTES",
     "RECORD_BYTES",
     "check",
+    "drop",
     "encode",
     "gather",
     "locale_facts",
@@ -48,6 +50,8 @@ __all__ = [
     "open_locale",
     "scan",
     "sort",
+    "sort_part",
+    "split",
 ]
 
 NAME = "python"
@@ -55,6 +59,7 @@ NAME = "python"
 RECORD_BYTES = 16
 HEADER_BYTES = 8
 CURSOR_BYTES = 40
+PART_BYTES = 40
 MERGE_DONE = -1
 MERGE_FULL = -2
 
@@ -63,6 +68,9 @@ _PREFIX = struct.Struct("=Q")
 _SPAN = struct.Struct("=II")  # the end of a record, or a header: offset, length
 _LENGTH = struct.Struct("=I")  # of a later stage, before its header
 _CURSOR = struct.Struct("=5Q")
+_PART = struct.Struct("=3QqQ")  # struct ps_part: start, n, depth, shift, flags
+_FIRST_SHIFT, _DESCENDING = 56, 1  # of the part that is all records
+_DROPPED = 0xFFFFFFFF  # offset of a record that PS_UNIQUE drops
 _MERGE = struct.Struct("=4Q")
 _NODE_BYTES = 16
 _ARENA_LIMIT = 1 << 32
@@ -227,6 +235,37 @@ def sort(program: bytes, locale: Any, arena: Buffer, top: int, n: int) -> int:
         _RECORD.pack_into(view, at, 0, offset, length)
         at += RECORD_BYTES
     return len(spans)
+
+
+def split(program: bytes, locale: Any, arena: Buffer, top: int, n: int, part: Buffer, parts: Buffer) -> int:
+    """One step of sorting the records, in C, to let several threads sort the parts that are left of it: struct ps_part
+    in csrc/kernel.h, the first of which is all of them. Here nothing is left: this is sort_part. Returns the number of
+    parts."""
+    sort_part(program, locale, arena, top, n, part)
+    return 0
+
+
+def sort_part(program: bytes, locale: Any, arena: Buffer, top: int, n: int, part: Buffer) -> None:
+    """Sort a part of the records below `top`, which is all of them here: as `sort`, but the records that PS_UNIQUE
+    drops are still among the others, with an offset of DROPPED, until `drop` has taken them out."""
+    _require(bytes(part) == _PART.pack(0, n, 0, _FIRST_SHIFT, _DESCENDING), "not a part of the records")
+    kept = sort(program, locale, arena, top, n)
+    view = _open_arena(arena)
+    for at in range(top - RECORD_BYTES * (n - kept), top, RECORD_BYTES):
+        _RECORD.pack_into(view, at, 0, _DROPPED, 0)
+
+
+def drop(program: bytes, arena: Buffer, top: int, n: int) -> int:
+    """Move the records together that are kept under PS_UNIQUE, when all parts are sorted. Returns their number."""
+    Program(program)
+    view = _open_arena(arena)
+    _require_records(view, top, n)
+    first = top - RECORD_BYTES * n
+    records = [bytes(view[at : at + RECORD_BYTES]) for at in range(first, top, RECORD_BYTES)]
+    kept = [record for record in records if _RECORD.unpack(record)[1] != _DROPPED]
+    for index, record in enumerate(kept):
+        view[first + RECORD_BYTES * index :][:RECORD_BYTES] = record
+    return len(kept)
 
 
 def check(program: bytes, locale: Any, arena: Buffer, top: int, n: int) -> int:

@@ -58,15 +58,17 @@ class Arena:
         self.peak_bytes = max(self.peak_bytes, size)
         self.view = memoryview(self._map)
 
-    def double(self, buffer: LineBuffer) -> None:
-        """For a line that is longer than `buffer`, which has the arena to itself and no records: the one case in which
-        -S is exceeded."""
+    def double(self) -> None:
+        """For a line that is longer than the arena, which has no records: the one case in which -S is exceeded. All
+        slices of `view` must have been released."""
         size = min(2 * self.size, ARENA_LIMIT_BYTES)
         if size == self.size:
             raise SortError(b"memory exhausted: a line of more than 4 GiB")
-        buffer.view.release()
         self.resize(size)
-        buffer.view = self.view[:]
+
+    def rfind(self, byte: int, start: int, stop: int) -> int:
+        """Where the byte is last in start..stop-1, -1 if it is not."""
+        return self._map.rfind(bytes((byte,)), start, stop)
 
     def forget(self, start: int, stop: int) -> None:
         """What lies there is not needed any more: its whole pages go back to the system."""
@@ -76,8 +78,8 @@ class Arena:
             self._map.madvise(mmap.MADV_DONTNEED, start, stop - start)
 
     def close(self) -> None:
-        self.view.release()
         try:
+            self.view.release()
             self._map.close()
         except BufferError:
             pass  # an exception under way holds slices in its frames: the memory goes when they do

@@ -59,7 +59,9 @@ def _load(buffer: LineBuffer, arena: Arena, reader: LineReader, read_bytes: int)
         room = buffer.room()
         if not fits or room <= 0:
             buffer.carry(buffer.view, keep_last=True)
-            arena.double(buffer)
+            buffer.view.release()
+            arena.double()
+            buffer.view = arena.view[:]
             continue
         n = reader.readinto(buffer.view[buffer.stop :][: min(room, read_bytes)])
         if not n:

@@ -27,7 +27,7 @@ DETAILS = {
     "batch-size": "Without it the memory alone decides, and for the inputs of `-m` the limit on open files. There "
     "must be two at least, and no more than there may be open files.",
     "buffer-size": "Of several sizes the largest counts.",
-    "parallel": "The output is the same for every _N_. So far a single thread does the work.",
+    "parallel": "By default as many as there are processors, 8 at most. The output is the same for every _N_.",
     "temporary-directory": "They take turns, and none is touched before something has to be put into it.",
     "y": "A following word is taken for _N_ only if it is empty or all digits.",
     "fadvise": "Every input is advised once, when it is opened.",

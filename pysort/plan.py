@@ -18,19 +18,23 @@ LARGEST_MAP_BYTES = 16 * MEBI
 SORT_RECORD_BYTES = 32  # a record and its scratch
 MERGE_RECORD_BYTES = 16
 CHECK_RECORD_BYTES = 16
+# Less is done before the workers have begun.
+PARALLEL_INPUT_BYTES = 4 * MEBI
+PARALLEL_MEMORY_BYTES = 8 * MEBI
 # Address space for each byte of input: an empty line costs its byte, record, scratch, header and short keys. Pages that
 # are not touched cost nothing.
 WORST_COST = 128
 
 
 class SortPlan:
-    """The ledger of -S: arena_bytes + out_bytes + what is mapped <= memory_bytes, save where memory_bytes is too little
-    to divide.
+    """The ledger of -S: arena_bytes + out_bytes * (thread_n + 1) + what is mapped <= memory_bytes, save where
+    memory_bytes is too little to divide.
 
-    arena_bytes: sort buffer, then the windows of the runs under merge. out_bytes: output buffer. read_bytes: most that
-    one read asks for. block_bytes: spill block. fan_in: runs merged at once; input_fan_in: the same where inputs are
-    among them, each of which costs a descriptor. map_bytes: most that one mapping shows, where inputs or runs are
-    mapped: the pages that it touches count as this process's.
+    arena_bytes: sort buffer, then the windows of the runs under merge. thread_n: workers, 0 where one thread does
+    everything. out_bytes: an output buffer. read_bytes: most that one read asks for. block_bytes: spill block. fan_in:
+    runs merged at once; input_fan_in: the same where inputs are among them, each of which costs a descriptor.
+    map_bytes: most that one mapping shows, where inputs or runs are mapped: the pages that it touches count as this
+    process's.
     """
 
     __slots__ = (
@@ -42,6 +46,7 @@ class SortPlan:
         "memory_bytes",
         "out_bytes",
         "read_bytes",
+        "thread_n",
     )
 
     def __init__(
@@ -53,13 +58,17 @@ class SortPlan:
         input_mapped: bool = False,
         runs_mapped: bool = False,
         descriptor_n: int | None = None,
+        thread_n: int = 1,
     ) -> None:
         """memory_bytes: what -S grants, or the default. batch_size: a cap on the fan-in, if the user gave one.
         input_bytes: the size of all inputs, None if not known. descriptor_n: inputs that may be open at once, None
-        without a limit."""
+        without a limit. thread_n: threads that may work."""
         memory = max(memory_bytes, LEAST_MEMORY_BYTES)
         out = min(max(memory // 16, LEAST_OUT_BYTES), LARGEST_OUT_BYTES)
-        arena = memory - out if memory > 4 * out else memory
+        small = memory < PARALLEL_MEMORY_BYTES or (input_bytes is not None and input_bytes < PARALLEL_INPUT_BYTES)
+        self.thread_n = 0 if thread_n == 1 or small else thread_n
+        outs = out * (self.thread_n + 1)
+        arena = memory - outs if memory > 4 * outs else memory
         maps = memory // 4 if input_mapped or runs_mapped else 0
         arena -= maps
         if input_bytes is not None:

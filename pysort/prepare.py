@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from pysort.options import Options
 
 
+DEFAULT_THREAD_N = 8  # as GNU sort: more bring little
+
+
 def input_names(options: Options) -> Sequence[bytes]:
     """The inputs, one at least. Raises SortError."""
     check_files0_from(options)
@@ -49,6 +52,7 @@ def make_plan(options: Options, environment: Environment, files: Sequence[bytes]
         input_mapped=options.input_reader == "mmap",
         runs_mapped=options.reader == "mmap" or (options.merge and options.input_reader == "mmap"),
         descriptor_n=descriptor_n,
+        thread_n=options.parallel or min(environment.cpu_n, DEFAULT_THREAD_N),
     )
 
 

@@ -10,11 +10,13 @@ from pysort.errors import SortError
 from pysort.merge import InputRun, Merge
 from pysort.output import Output
 from pysort.plan import merge_pass
-from pysort.runs import Inputs, RunGenerator
+from pysort.runs import Inputs
+from pysort.sortbuffer import SortBuffer
 from pysort.storage.compressor import Compressor
 from pysort.storage.hints import parse_hints
 from pysort.storage.readers import STDIN, LineReader, check_readable, open_input
 from pysort.storage.spill import SpillSpace
+from pysort.storage.workers import Workers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +41,18 @@ NO_MORE_DESCRIPTORS = (errno.EMFILE, errno.ENFILE)
 class Sorter:
     """The executor of one plan: sort() or merge() once, then close()."""
 
-    __slots__ = ("_arena", "_input_fan_in", "_open_input", "_order", "_out", "_output", "_plan", "_spill", "_stats")
+    __slots__ = (
+        "_arena",
+        "_input_fan_in",
+        "_open_input",
+        "_order",
+        "_output",
+        "_outs",
+        "_plan",
+        "_spill",
+        "_stats",
+        "_workers",
+    )
 
     def __init__(
         self,
@@ -58,11 +71,12 @@ class Sorter:
         self._stats = stats
         self._input_fan_in = plan.input_fan_in
         self._arena = Arena(plan.arena_bytes)
-        self._out = memoryview(bytearray(plan.out_bytes))
+        self._workers = Workers(plan.thread_n)
+        self._outs = [memoryview(bytearray(plan.out_bytes)) for _ in range(self._workers.n + 1)]
 
     def sort(self, names: Sequence[bytes]) -> None:
         """Sort all lines of the inputs to the output. Raises SortError."""
-        self._merge_all(self._generate(Inputs(names, self._order.separator, self._open_input)))
+        self._merge_all(self._generate(Inputs(names, self._order.separator, self._open_input, self._stats)))
 
     def merge(self, names: Sequence[bytes]) -> None:
         """Merge the inputs to the output, each as it is. Raises SortError."""
@@ -74,21 +88,22 @@ class Sorter:
 
     def _generate(self, inputs: Inputs) -> list[Source]:
         """The spilled runs; none when everything fitted the sort buffer, whose lines are then in the output."""
-        generator = RunGenerator(self._order, self._arena, inputs, self._plan.read_bytes, self._stats)
+        buffer = SortBuffer(self._order, self._arena, self._workers, self._plan.read_bytes)
         runs: list[Source] = []
         try:
             ended = False
             while not ended:
-                ended = generator.load()
-                generator.sort()
+                ended = buffer.load(inputs.readinto)
+                self._stats.longest_line_bytes = buffer.longest
+                buffer.sort()
                 if ended and not runs:
-                    generator.write(self._out, self._output.write)
+                    buffer.write(self._outs, self._output.write)
                 else:
                     writer = self._spill.start_run()
-                    generator.write(self._out, writer.write)
+                    buffer.write(self._outs, writer.write)
                     runs.append(writer.finish())
         finally:
-            generator.close()
+            inputs.close()
         self._stats.runs_n = len(runs) or 1
         return runs
 
@@ -161,7 +176,7 @@ class Sorter:
             self._arena.resize(self._plan.arena_bytes)
         merge = Merge(self._order, self._arena, readers, self._plan.window_bytes(len(readers)))
         try:
-            merge.run(self._out, write)
+            merge.run(self._outs[0], write)
         finally:
             merge.close()
         self._stats.longest_line_bytes = max(self._stats.longest_line_bytes, merge.longest)

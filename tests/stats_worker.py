@@ -17,7 +17,7 @@ import signal
 import sys
 from typing import Any, NoReturn
 
-from pysort import cli
+from pysort import cli, plan, sortbuffer
 from pysort.storage.iostats import IoStats
 
 TIMEOUT_S = 60
@@ -87,6 +87,13 @@ def answer(job: dict[str, Any]) -> dict[str, Any]:
     return {"status": status, "stats": json.loads(text) if text else None}
 
 
+def use_threads_everywhere() -> None:
+    """However little there is to sort, as much as --parallel allows."""
+    plan.PARALLEL_INPUT_BYTES = plan.PARALLEL_MEMORY_BYTES = 0
+    sortbuffer.LEAST_LEAF_N = 5
+
+
 if __name__ == "__main__":
+    use_threads_everywhere()
     for line in sys.stdin:
         print(json.dumps(answer(json.loads(line))), flush=True)

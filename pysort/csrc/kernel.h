@@ -259,9 +259,35 @@ int ps_program_is_valid(const void *program, size_t size);
 int ps_program_needs_locale(const struct ps_program *program);
 
 /* radix.c ----------------------------------------------------------------------------------------------------------
- * Sort the n records below `top` (stable); the n records below those are scratch. The result lies in ascending order
- * from top - 16 * n on, each record addressing its line, prefixes undefined. Returns how many are left: n, or fewer
- * under PS_UNIQUE; PS_NO_MEMORY when there was none for a comparison. */
+ * Sorting the n records below `top` (stable); the n records below those are scratch. The result lies in ascending order
+ * from top - 16 * n on, each record addressing its line, prefixes undefined, those that PS_UNIQUE drops among them until
+ * ps_drop has taken them out.
+ *
+ * A part of that is sorted by itself: it begins with all n records, {0, n, 0, PS_FIRST_SHIFT, PS_PART_DESCENDING}, and
+ * ps_split makes parts of a part. Different parts may be sorted by different threads. */
+#define PS_FIRST_SHIFT 56
+#define PS_PART_DESCENDING 1u /* the records as ps_scan and ps_encode left them */
+#define PS_PART_FLIPPED 2u    /* they lie in the scratch */
+struct ps_part {
+    uint64_t start, n; /* which records of the result */
+    uint64_t depth;    /* bytes of the keys that are equal throughout the part, before those in the prefix */
+    int64_t shift;     /* of the first digit of the prefix that may differ; below 0: none */
+    uint64_t flags;
+};
+
+/* One step of sorting. What the parts do not cover is in its final place. Returns the number of parts, 256 at most, or
+ * PS_NO_MEMORY. */
+size_t ps_split(const struct ps_program *program, const struct ps_locale *locale, const uint8_t *arena, uint8_t *top,
+                size_t n, const struct ps_part *part, struct ps_part parts[256]);
+
+/* All steps. Returns 0 when there was no memory for a comparison. */
+int ps_sort_part(const struct ps_program *program, const struct ps_locale *locale, const uint8_t *arena, uint8_t *top,
+                 size_t n, const struct ps_part *part);
+
+/* Under PS_UNIQUE, when all parts are sorted: moves the records that are kept together. Returns how many. */
+size_t ps_drop(uint8_t *top, size_t n);
+
+/* All parts and ps_drop. Returns how many are left: n, or fewer under PS_UNIQUE; PS_NO_MEMORY. */
 size_t ps_sort(const struct ps_program *program, const struct ps_locale *locale, const uint8_t *arena, uint8_t *top,
                size_t n);
 

@@ -9,6 +9,7 @@
 #include <langinfo.h>
 
 #define GIL_THRESHOLD (64 * 1024) /* bytes of work; below it, giving up the GIL costs more than it frees */
+#define PART_N 256 /* that ps_split makes at most */
 #define ARENA_LIMIT ((size_t)UINT32_MAX)
 
 /* Runs `call` without the GIL when it is over more than GIL_THRESHOLD bytes. */
@@ -26,6 +27,7 @@ struct arguments {
     Py_buffer cursors;
     Py_buffer state;
     Py_buffer out;
+    Py_buffer part;
     const struct ps_locale *locale; /* kept alive by the caller's reference */
 };
 
@@ -126,7 +128,8 @@ static PyObject *locale_facts(PyObject *self, PyObject *tuple)
 
 static void release(struct arguments *args)
 {
-    Py_buffer *buffers[] = {&args->program, &args->arena, &args->cursors, &args->state, &args->out};
+    Py_buffer *buffers[] = {&args->program, &args->arena, &args->cursors, &args->state, &args->out,
+                            &args->part};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
         if (buffers[i]->obj != NULL)
             PyBuffer_Release(buffers[i]);
@@ -208,7 +211,7 @@ static PyObject *encode(PyObject *self, PyObject *tuple)
         return refuse(&args, why);
     uint8_t *arena = args.arena.buf;
     size_t end = (size_t)at, done = 0;
-    WITHOUT_GIL((last - first) * 16, done = ps_encode(args.program.buf, args.locale, arena, arena + top,
+    WITHOUT_GIL(limit - at, done = ps_encode(args.program.buf, args.locale, arena, arena + top,
                                                       (size_t)first, (size_t)last, &end,
                                                       limit < 0 ? 0 : (size_t)limit));
     release(&args);
@@ -234,6 +237,89 @@ static PyObject *sort(PyObject *self, PyObject *tuple)
     WITHOUT_GIL(n * 16, kept = ps_sort(args.program.buf, args.locale, arena, arena + top, (size_t)n));
     release(&args);
     return kept == PS_NO_MEMORY ? PyErr_NoMemory() : PyLong_FromSize_t(kept);
+}
+
+/* What was parsed for a function that sorts a part, or the reason why it cannot be done. */
+static const char *check_part(const struct arguments *args, Py_ssize_t top, Py_ssize_t n)
+{
+    const char *why = check(args, top, n, 2);
+    if (why == NULL)
+        why = check_locale(args);
+    if (why != NULL)
+        return why;
+    const struct ps_part *part = args->part.buf;
+    if (args->part.len != sizeof *part || !is_aligned(part) || part->start > (uint64_t)n ||
+        part->n > (uint64_t)n - part->start || part->shift > PS_FIRST_SHIFT || part->shift % 8 != 0 ||
+        (part->flags & PS_PART_DESCENDING && part->n != (uint64_t)n))
+        return "not a part of the records";
+    return NULL;
+}
+
+static PyObject *split(PyObject *self, PyObject *tuple)
+{
+    (void)self;
+    struct arguments args = {0};
+    Py_ssize_t top, n;
+    if (!PyArg_ParseTuple(tuple, "y*O&w*nny*w*:split", &args.program, as_locale, &args.locale, &args.arena, &top, &n,
+                          &args.part, &args.out)) {
+        release(&args);
+        return NULL;
+    }
+    const char *why = check_part(&args, top, n);
+    if (why == NULL && (args.out.len < (Py_ssize_t)(PART_N * sizeof(struct ps_part)) || !is_aligned(args.out.buf)))
+        why = "no room for all parts";
+    if (why != NULL)
+        return refuse(&args, why);
+    uint8_t *arena = args.arena.buf;
+    const struct ps_part *part = args.part.buf;
+    size_t part_n = 0;
+    WITHOUT_GIL(part->n * 16, part_n = ps_split(args.program.buf, args.locale, arena, arena + top, (size_t)n, part,
+                                                args.out.buf));
+    release(&args);
+    return part_n == PS_NO_MEMORY ? PyErr_NoMemory() : PyLong_FromSize_t(part_n);
+}
+
+static PyObject *sort_part(PyObject *self, PyObject *tuple)
+{
+    (void)self;
+    struct arguments args = {0};
+    Py_ssize_t top, n;
+    if (!PyArg_ParseTuple(tuple, "y*O&w*nny*:sort_part", &args.program, as_locale, &args.locale, &args.arena, &top, &n,
+                          &args.part)) {
+        release(&args);
+        return NULL;
+    }
+    const char *why = check_part(&args, top, n);
+    if (why != NULL)
+        return refuse(&args, why);
+    uint8_t *arena = args.arena.buf;
+    const struct ps_part *part = args.part.buf;
+    int done = 0;
+    WITHOUT_GIL(part->n * 16, done = ps_sort_part(args.program.buf, args.locale, arena, arena + top, (size_t)n, part));
+    release(&args);
+    if (!done)
+        return PyErr_NoMemory();
+    Py_RETURN_NONE;
+}
+
+static PyObject *drop(PyObject *self, PyObject *tuple)
+{
+    (void)self;
+    struct arguments args = {0};
+    Py_ssize_t top, n;
+    if (!PyArg_ParseTuple(tuple, "y*w*nn:drop", &args.program, &args.arena, &top, &n)) {
+        release(&args);
+        return NULL;
+    }
+    const char *why = check(&args, top, n, 1);
+    if (why != NULL)
+        return refuse(&args, why);
+    uint8_t *arena = args.arena.buf;
+    size_t kept = (size_t)n;
+    if (((const struct ps_program *)args.program.buf)->flags & PS_UNIQUE)
+        WITHOUT_GIL(n * 16, kept = ps_drop(arena + top, (size_t)n));
+    release(&args);
+    return PyLong_FromSize_t(kept);
 }
 
 static PyObject *check_order(PyObject *self, PyObject *tuple)
@@ -351,6 +437,9 @@ static PyMethodDef methods[] = {
     {"scan", scan, METH_VARARGS, NULL},
     {"encode", encode, METH_VARARGS, NULL},
     {"sort", sort, METH_VARARGS, NULL},
+    {"split", split, METH_VARARGS, NULL},
+    {"sort_part", sort_part, METH_VARARGS, NULL},
+    {"drop", drop, METH_VARARGS, NULL},
     {"check", check_order, METH_VARARGS, NULL},
     {"gather", gather, METH_VARARGS, NULL},
     {"merge", merge, METH_VARARGS, NULL},
@@ -365,6 +454,7 @@ static int fill_module(PyObject *module)
     if (PyModule_AddStringConstant(module, "NAME", "c") < 0 ||
         PyModule_AddIntConstant(module, "RECORD_BYTES", sizeof(struct ps_record)) < 0 ||
         PyModule_AddIntConstant(module, "HEADER_BYTES", sizeof(struct ps_header)) < 0 ||
+        PyModule_AddIntConstant(module, "PART_BYTES", sizeof(struct ps_part)) < 0 ||
         PyModule_AddIntConstant(module, "CURSOR_BYTES", sizeof(struct ps_cursor)) < 0 ||
         PyModule_AddIntConstant(module, "MERGE_DONE", PS_MERGE_DONE) < 0 ||
         PyModule_AddIntConstant(module, "MERGE_FULL", PS_MERGE_FULL) < 0)

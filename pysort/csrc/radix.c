@@ -17,7 +17,6 @@
 #include <string.h>
 
 #define SMALL 32            /* records; up to here insertion sort is faster than counting 256 buckets */
-#define TOP_SHIFT 56        /* the first digit of a prefix */
 #define DROPPED UINT32_MAX  /* offset of a record that PS_UNIQUE removes: no line starts there in an arena < 4 GiB */
 #define ENDED_CLASSES 9     /* keys with 0..8 bytes left; the class after them goes on */
 #define PREFETCH_AHEAD 16   /* records */
@@ -70,7 +69,7 @@ static void keys_to_lines(const uint8_t *arena, struct ps_record *records, size_
     for (size_t i = 0; i < n; i++) {
         if (i + PREFETCH_AHEAD < n)
             __builtin_prefetch(arena + records[i + PREFETCH_AHEAD].offset - sizeof(struct ps_header));
-        if (records[i].prefix == AT_LINE)
+        if (records[i].prefix == AT_LINE || records[i].offset == DROPPED)
             continue;
         const struct ps_header line = ps_header_of(arena, records + i);
         records[i].offset = line.offset;
@@ -130,7 +129,7 @@ static void finish_keys(const struct order *order, struct ps_record *records, st
         sort_collated(&lines, records, scratch, n);
     } else {
         refill(&lines, records, n, 0);
-        sort_group(&lines, records, scratch, n, 0, TOP_SHIFT, 0);
+        sort_group(&lines, records, scratch, n, 0, PS_FIRST_SHIFT, 0);
     }
     set_prefixes(records, n, AT_LINE);
 }
@@ -147,7 +146,7 @@ static void finish_stage(const struct order *order, struct ps_record *records, s
     const struct order next = key_order(order->context, order->arena, order->stage + 1);
     for (size_t i = 0; i < n; i++)
         ps_next_stage(order->arena, records + i);
-    sort_group(&next, records, scratch, n, 0, TOP_SHIFT, 0);
+    sort_group(&next, records, scratch, n, 0, PS_FIRST_SHIFT, 0);
 }
 
 /* n records in their final place whose bytes are equal: lines, or encoded keys through this stage. */
@@ -296,38 +295,71 @@ static int first_difference(const struct ps_record *records, size_t n, unsigned 
     uint64_t difference = 0;
     for (size_t i = 1; i < n; i++)
         difference |= records[i].prefix ^ records[0].prefix;
-    if (shift < TOP_SHIFT)
+    if (shift < PS_FIRST_SHIFT)
         difference &= (UINT64_C(256) << shift) - 1;
     return difference ? (63 - __builtin_clzll(difference)) / 8 * 8 : -1;
+}
+
+/* A group as the loops below hold it: see the top. */
+struct group {
+    struct ps_record *from, *other;
+    size_t n, depth;
+    int shift, flip;
+};
+
+static void swap_sides(struct group *group)
+{
+    struct ps_record *from = group->from;
+    group->from = group->other;
+    group->other = from;
+    group->flip = !group->flip;
+}
+
+/* Goes on to the first digit in which the group's keys differ, which is at group->shift then; keys that end before it
+ * are finished and no more of the group. Returns 0 where few are left, or none. */
+static int find_digit(const struct order *order, struct group *group)
+{
+    while (group->n > SMALL) {
+        if (group->shift >= 0)
+            group->shift = first_difference(group->from, group->n, (unsigned)group->shift);
+        if (group->shift >= 0)
+            return 1;
+        size_t start;
+        const int was = group->flip;
+        int flip = was;
+        group->n = set_ended_aside(order, group->from, group->other, group->n, group->depth, &flip, &start);
+        group->from += start;
+        group->other += start;
+        if (flip != was)
+            swap_sides(group);
+        if (group->n == 0)
+            break;
+        group->depth += 8;
+        group->depth += shared_length(order, group->from, group->n, group->depth);
+        refill(order, group->from, group->n, group->depth);
+        group->shift = PS_FIRST_SHIFT;
+    }
+    return 0;
+}
+
+static void finish_small(const struct order *order, const struct group *group)
+{
+    if (group->flip) {
+        memcpy(group->other, group->from, group->n * sizeof *group->from);
+        sort_small(order, group->other, group->from, group->n, group->depth);
+    } else {
+        sort_small(order, group->from, group->other, group->n, group->depth);
+    }
 }
 
 static void sort_group(const struct order *order, struct ps_record *from, struct ps_record *other, size_t n,
                        size_t depth, int shift, int flip)
 {
-    while (n > SMALL) {
-        shift = shift < 0 ? -1 : first_difference(from, n, (unsigned)shift);
-        if (shift < 0) {
-            size_t start;
-            int was = flip;
-            n = set_ended_aside(order, from, other, n, depth, &flip, &start);
-            if (n == 0)
-                return;
-            from += start;
-            other += start;
-            if (flip != was) {
-                struct ps_record *swap = from;
-                from = other;
-                other = swap;
-            }
-            depth += 8;
-            depth += shared_length(order, from, n, depth);
-            refill(order, from, n, depth);
-            shift = TOP_SHIFT;
-            continue;
-        }
+    struct group group = {from, other, n, depth, shift, flip};
+    while (find_digit(order, &group)) {
         size_t count[256], largest = 0, largest_at = 0, at = 0;
-        count_digits(from, n, (unsigned)shift, count);
-        distribute(from, other, n, (unsigned)shift, count, 0);
+        count_digits(group.from, group.n, (unsigned)group.shift, count);
+        distribute(group.from, group.other, group.n, (unsigned)group.shift, count, 0);
         for (unsigned digit = 0; digit < 256; digit++) {
             if (count[digit] > count[largest]) {
                 largest = digit;
@@ -335,25 +367,19 @@ static void sort_group(const struct order *order, struct ps_record *from, struct
             }
             at += count[digit];
         }
+        swap_sides(&group);
+        group.shift -= 8;
         at = 0;
         for (unsigned digit = 0; digit < 256; digit++) {
             if (digit != largest && count[digit] > 0)
-                sort_group(order, other + at, from + at, count[digit], depth, shift - 8, !flip);
+                sort_group(order, group.from + at, group.other + at, count[digit], group.depth, group.shift, group.flip);
             at += count[digit];
         }
-        struct ps_record *swap = from + largest_at;
-        from = other + largest_at;
-        other = swap;
-        flip = !flip;
-        n = count[largest];
-        shift -= 8;
+        group.from += largest_at;
+        group.other += largest_at;
+        group.n = count[largest];
     }
-    if (flip) {
-        memcpy(other, from, n * sizeof *from);
-        sort_small(order, other, from, n, depth);
-    } else {
-        sort_small(order, from, other, n, depth);
-    }
+    finish_small(order, &group);
 }
 
 static void reverse(struct ps_record *records, size_t n)
@@ -365,8 +391,111 @@ static void reverse(struct ps_record *records, size_t n)
     }
 }
 
-static size_t remove_dropped(struct ps_record *records, size_t n)
+/* What a call sorts by and in: `records` is where the result lies. */
+struct job {
+    struct ps_context context;
+    struct order order;
+    struct ps_record *records, *scratch;
+};
+
+static void start_job(struct job *job, const struct ps_program *program, const struct ps_locale *locale,
+                      const uint8_t *arena, uint8_t *top, size_t n)
 {
+    memset(job, 0, sizeof *job);
+    job->context.program = program;
+    job->context.locale = locale;
+    job->order = program->segment_n > 0 ? key_order(&job->context, arena, 0) : line_order(&job->context, arena);
+    job->order.unique = (program->flags & PS_UNIQUE) != 0;
+    job->records = (struct ps_record *)(void *)top - n;
+    job->scratch = job->records - n;
+}
+
+static int end_job(struct job *job)
+{
+    ps_scratch_free(&job->context.scratch);
+    return !job->context.scratch.failed;
+}
+
+static struct group group_of(const struct job *job, const struct ps_part *part)
+{
+    struct group group = {job->records + part->start, job->scratch + part->start, part->n, part->depth,
+                          (int)part->shift,           0};
+    if (part->flags & PS_PART_FLIPPED)
+        swap_sides(&group);
+    return group;
+}
+
+/* Distributes the records of the whole, which lie in descending order, by their first digit, or turns them round where
+ * no digit of the prefix differs. Returns the group as it is then: of all records, to be counted again, or distributed. */
+static int distribute_descending(struct group *group, size_t count[256])
+{
+    group->shift = group->n > SMALL ? first_difference(group->from, group->n, PS_FIRST_SHIFT) : -1;
+    if (group->shift < 0) {
+        reverse(group->from, group->n);
+        group->shift = PS_FIRST_SHIFT;
+        return 0;
+    }
+    count_digits(group->from, group->n, (unsigned)group->shift, count);
+    distribute(group->from, group->other, group->n, (unsigned)group->shift, count, 1);
+    return 1;
+}
+
+/* One step of sorting a part. What is left of it to sort is the parts; returns how many. */
+static size_t split(struct job *job, const struct ps_part *part, struct ps_part parts[256])
+{
+    struct group group = group_of(job, part);
+    size_t count[256], part_n = 0;
+    if (!(part->flags & PS_PART_DESCENDING && distribute_descending(&group, count))) {
+        if (!find_digit(&job->order, &group)) {
+            finish_small(&job->order, &group);
+            return 0;
+        }
+        count_digits(group.from, group.n, (unsigned)group.shift, count);
+        distribute(group.from, group.other, group.n, (unsigned)group.shift, count, 0);
+    }
+    swap_sides(&group);
+    uint64_t start = (uint64_t)((group.flip ? group.other : group.from) - job->records);
+    for (unsigned digit = 0; digit < 256; start += count[digit++])
+        if (count[digit] > 0)
+            parts[part_n++] = (struct ps_part){start, count[digit], group.depth, group.shift - 8,
+                                               group.flip ? PS_PART_FLIPPED : 0};
+    return part_n;
+}
+
+size_t ps_split(const struct ps_program *program, const struct ps_locale *locale, const uint8_t *arena, uint8_t *top,
+                size_t n, const struct ps_part *part, struct ps_part parts[256])
+{
+    struct job job;
+    start_job(&job, program, locale, arena, top, n);
+    size_t part_n = split(&job, part, parts);
+    if (job.order.keyed) {
+        const uint64_t first = part_n ? parts[0].start : part->start + part->n;
+        const uint64_t end = part_n ? parts[part_n - 1].start + parts[part_n - 1].n : first;
+        keys_to_lines(arena, job.records + part->start, first - part->start);
+        keys_to_lines(arena, job.records + end, part->start + part->n - end);
+    }
+    return end_job(&job) ? part_n : PS_NO_MEMORY;
+}
+
+int ps_sort_part(const struct ps_program *program, const struct ps_locale *locale, const uint8_t *arena, uint8_t *top,
+                 size_t n, const struct ps_part *part)
+{
+    struct job job;
+    struct ps_part parts[256];
+    start_job(&job, program, locale, arena, top, n);
+    const size_t part_n = split(&job, part, parts);
+    for (size_t i = 0; i < part_n; i++) {
+        const struct group group = group_of(&job, parts + i);
+        sort_group(&job.order, group.from, group.other, group.n, group.depth, group.shift, group.flip);
+    }
+    if (job.order.keyed)
+        keys_to_lines(arena, job.records + part->start, part->n);
+    return end_job(&job);
+}
+
+size_t ps_drop(uint8_t *top, size_t n)
+{
+    struct ps_record *records = (struct ps_record *)(void *)top - n;
     size_t kept = 0;
     for (size_t i = 0; i < n; i++)
         if (records[i].offset != DROPPED)
@@ -377,32 +506,8 @@ static size_t remove_dropped(struct ps_record *records, size_t n)
 size_t ps_sort(const struct ps_program *program, const struct ps_locale *locale, const uint8_t *arena, uint8_t *top,
                size_t n)
 {
-    struct ps_record *records = (struct ps_record *)(void *)top - n; /* in descending line order */
-    struct ps_record *scratch = records - n;
-    struct ps_context context = {program, locale, {{NULL, NULL}, {0, 0}, 0}};
-    struct order order = program->segment_n > 0 ? key_order(&context, arena, 0) : line_order(&context, arena);
-    order.unique = (program->flags & PS_UNIQUE) != 0;
-
-    int shift = n > SMALL ? first_difference(records, n, TOP_SHIFT) : -1;
-    if (shift < 0) {
-        reverse(records, n);
-        sort_group(&order, records, scratch, n, 0, TOP_SHIFT, 0);
-    } else {
-        size_t count[256], at = 0;
-        count_digits(records, n, (unsigned)shift, count);
-        distribute(records, scratch, n, (unsigned)shift, count, 1);
-        for (unsigned digit = 0; digit < 256; digit++) {
-            if (count[digit] > 0)
-                sort_group(&order, scratch + at, records + at, count[digit], 0, shift - 8, 1);
-            at += count[digit];
-        }
-    }
-    ps_scratch_free(&context.scratch);
-    if (context.scratch.failed)
+    const struct ps_part whole = {0, n, 0, PS_FIRST_SHIFT, PS_PART_DESCENDING};
+    if (!ps_sort_part(program, locale, arena, top, n, &whole))
         return PS_NO_MEMORY;
-    if (order.unique)
-        n = remove_dropped(records, n);
-    if (order.keyed)
-        keys_to_lines(arena, records, n);
-    return n;
+    return program->flags & PS_UNIQUE ? ps_drop(top, n) : n;
 }

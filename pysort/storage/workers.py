@@ -37,6 +37,10 @@ class Job:
             del call  # and with it the views that it holds
             self._done.release()
 
+    @property
+    def is_done(self) -> bool:
+        return not self._done.locked()
+
     def cancel(self) -> None:
         """Make no call if it has not begun yet. wait() is to be called all the same, and the result means nothing."""
         self._call = None

@@ -17,6 +17,7 @@ TEXT, NUMERIC, COLLATE = 0, 1, 7
 SEGMENT_REVERSE, START_BLANKS, END_BLANKS, TO_LINE_END, BARE = 1, 2, 4, 8, 16
 NO_TABLE, NO_BYTE = 0xFFFFFFFF, 256
 RECORD = struct.Struct("=QII")
+PART = struct.Struct("=3QqQ")  # struct ps_part
 HEADER = struct.Struct("=II")
 CURSOR = struct.Struct("=5Q")
 BLANK = bytes(byte in b" \t\n" for byte in range(256))
@@ -171,6 +172,25 @@ class Batch:
         self.records_at = self.top - RECORD.size * self.n
         self.n = kept
         return [RECORD.unpack_from(self.arena, self.records_at + RECORD.size * index)[1:] for index in range(kept)]
+
+    def sort_in_parts(self, steps: Sequence[bool]) -> list[tuple[int, int]]:
+        """As sort(), part by part, the last ones first: split or, where `steps` (over and over) say so, sorted."""
+        if self.segment_n:
+            self.encode()
+        at = self.program, self.locale, self.arena, self.top, self.n
+        parts, made = [PART.pack(0, self.n, 0, 56, 1)], bytearray(256 * self.kernel.PART_BYTES)
+        step_n = 0
+        while parts:
+            part = parts.pop()
+            step_n += 1
+            if steps[step_n % len(steps)]:
+                self.kernel.sort_part(*at, part)
+                continue
+            part_n = self.kernel.split(*at, part, made)
+            parts += [bytes(made[PART.size * i :][: PART.size]) for i in range(part_n)]
+        self.records_at = self.top - RECORD.size * self.n
+        self.n = self.kernel.drop(self.program, self.arena, self.top, self.n)
+        return [RECORD.unpack_from(self.arena, self.records_at + RECORD.size * index)[1:] for index in range(self.n)]
 
     def line(self, span: tuple[int, int]) -> bytes:
         return bytes(self.arena[span[0] : sum(span)])

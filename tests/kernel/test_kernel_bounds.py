@@ -12,6 +12,7 @@ from kernel_support import (
     CURSOR,
     NO_BYTE,
     NUMERIC,
+    PART,
     SEGMENT_REVERSE,
     TEXT,
     TO_LINE_END,
@@ -85,6 +86,9 @@ def test_a_damaged_program_is_refused_by_every_function(kernel: ModuleType, prog
         lambda: kernel.scan(program, arena, 0, 0, SIZE, 0, 0),
         lambda: kernel.encode(program, None, arena, SIZE, 0, 0, 0, 0),
         lambda: kernel.sort(program, None, arena, SIZE, 0),
+        lambda: kernel.sort_part(program, None, arena, SIZE, 0, PART.pack(0, 0, 0, 56, 1)),
+        lambda: kernel.split(program, None, arena, SIZE, 0, PART.pack(0, 0, 0, 56, 1), bytearray(256 * PART.size)),
+        lambda: kernel.drop(program, arena, SIZE, 0),
         lambda: kernel.gather(program, arena, 0, 0, 0, 0, bytearray(9)),
         lambda: merge(kernel, (0, SIZE, 0, 0, 1), program=program),
     ]
@@ -152,6 +156,31 @@ def test_encode_stays_in_the_arena(kernel: ModuleType, arguments: tuple[int, ...
 def test_sort_stays_in_the_arena(kernel: ModuleType, arguments: tuple[int, ...]) -> None:
     with pytest.raises(ValueError):
         kernel.sort(PLAIN, None, bytearray(SIZE), *arguments)
+    with pytest.raises(ValueError):
+        kernel.drop(PLAIN, bytearray(SIZE), arguments[0], min(2 * arguments[1], BIG))
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        (0, 5, 0, 56, 1),  # more than there are
+        (1, 4, 0, 56, 2),
+        (5, 0, 0, 56, 2),
+        (BIG, 1, 0, 56, 0),
+        (1, BIG, 0, 56, 0),
+        (0, 4, 0, 64, 1),
+        (0, 4, 0, 55, 1),
+        (0, 3, 0, 56, 1),  # in input order, and not all
+    ],
+)
+def test_parts_are_parts_of_the_records(kernel: ModuleType, part: tuple[int, ...]) -> None:
+    at = PLAIN, None, bytearray(SIZE), SIZE, 4
+    with pytest.raises(ValueError):
+        kernel.sort_part(*at, PART.pack(*part))
+    with pytest.raises(ValueError):
+        kernel.split(*at, PART.pack(*part), bytearray(256 * PART.size))
+    with pytest.raises(ValueError):
+        kernel.sort_part(*at, PART.pack(0, 4, 0, 56, 1)[:-1])
 
 
 @pytest.mark.parametrize(

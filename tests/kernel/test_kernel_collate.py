@@ -82,6 +82,7 @@ def check_sorted(kernel: ModuleType, order: Order, lines: list[bytes]) -> None:
             expected.append((start, len(line)))
             previous = line
     assert Batch(kernel, order, lines).sort() == expected
+    assert Batch(kernel, order, lines).sort_in_parts([False, False, True]) == expected
 
 
 # Encoding -------------------------------------------------------------------------------------------------------------

@@ -41,11 +41,21 @@ def check(kernel: ModuleType, order: Order, lines: list[bytes]) -> None:
     text = bytes(batch.arena[: batch.text_bytes])
     assert batch.sort() == expected
     assert batch.arena[: batch.text_bytes] == text
+    assert Batch(kernel, order, lines).sort_in_parts([False, False, True]) == expected
 
 
 @given(order=orders(), lines=line_lists(80))
 def test_sorting_agrees_with_the_model(kernel: ModuleType, order: Order, lines: list[bytes]) -> None:
     check(kernel, order, lines)
+
+
+@given(order=orders(), lines=line_lists(300), steps=st.lists(st.booleans(), min_size=1, max_size=9))
+def test_parts_are_sorted_one_by_one_in_any_order(
+    kernel: ModuleType, order: Order, lines: list[bytes], steps: list[bool]
+) -> None:
+    at_once, in_parts = Batch(kernel, order, lines), Batch(kernel, order, lines)
+    assert in_parts.sort_in_parts(steps) == at_once.sort()
+    assert in_parts.arena[: in_parts.text_bytes] == at_once.arena[: at_once.text_bytes]
 
 
 @given(order=st.sampled_from(PLAIN), lines=line_lists(200))

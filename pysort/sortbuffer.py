@@ -1,0 +1,446 @@
+"""The sort buffer: the arena while a run is generated. The caller's thread fills it, workers help to sort and empty it.
+
+    | text and keys grow up, in the order in which room for them was taken  ...  | n records | scratch for as many |
+
+Text is read into a piece; when that is long enough, a worker splits it into records, behind those of the piece before
+it, and encodes their keys into blocks that it takes wherever the buffer has grown to. What is left of the piece behind
+its last complete line begins the next one: where it is, or moved if keys have been put behind it. So reading, splitting
+and encoding go on at the same time; without workers they take turns, by the same code.
+
+When there is no room for a line or its key the buffer is full: that line and all that was read behind it stay for the
+next run, as text. Stable sorting needs no more than that, records being in the order of the lines.
+"""
+
+from __future__ import annotations
+
+import struct
+from _thread import allocate_lock
+
+from pysort.plan import SORT_RECORD_BYTES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pysort.arena import Arena
+    from pysort.kernel import Order
+    from pysort.storage.workers import Job, Workers
+
+    Read = Callable[[memoryview], int]
+
+# Lines that a piece is at first given records for: one for so many bytes. More are given when these are used up.
+LINE_BYTES = 16
+KEY_BYTES = 24  # of header and key, as long as nothing is known
+LEAST_LEAF_N = 8192  # records: less is not worth a thread's while
+LEAVES_N = 8  # for each thread, so that they end at about the same time
+
+_RECORD = struct.Struct("=8x2I")  # offset, length
+_PART = struct.Struct("=3QqQ")  # struct ps_part: start, n, depth, shift, flags
+_FIRST_SHIFT, _DESCENDING = 56, 1
+_PARTS_N = 256
+
+
+class Room:
+    """What is free between text and records. Text and keys are taken from below, records from above, by any thread."""
+
+    __slots__ = ("_high", "_lock", "_top", "low")
+
+    def __init__(self, top: int, low: int) -> None:
+        self._lock = allocate_lock()
+        self._top = top
+        self._high = top
+        self.low = low
+
+    @property
+    def free(self) -> int:
+        """Bytes, those of one more record not counted: 0 or less when the buffer is full."""
+        return self._high - self.low - SORT_RECORD_BYTES
+
+    def take(self, size: int) -> int | None:
+        """Where the bytes begin, None if there are not so many."""
+        with self._lock:
+            if size > self.free:
+                return None
+            start = self.low
+            self.low += size
+            return start
+
+    def extend(self, stop: int, size: int) -> bool:
+        """Take them at `stop`, if nothing has been taken behind it."""
+        with self._lock:
+            if stop != self.low or size > self.free:
+                return False
+            self.low += size
+            return True
+
+    def give_back(self, stop: int, used: int) -> None:
+        """Of what was taken up to `stop` all behind `used`, if nothing has been taken behind it."""
+        with self._lock:
+            if self.low == stop:
+                self.low = used
+
+    def take_records(self, n: int, more: int) -> int:
+        """Room for up to `more` records behind the first n. Returns for how many in all."""
+        with self._lock:
+            n += max(min(more, (self._top - n * SORT_RECORD_BYTES - self.low) // SORT_RECORD_BYTES), 0)
+            self._high = self._top - n * SORT_RECORD_BYTES
+            return n
+
+    def settle_records(self, n: int) -> None:
+        """There are n, and room for no more."""
+        with self._lock:
+            self._high = self._top - n * SORT_RECORD_BYTES
+
+
+class Piece:
+    """Complete lines start..stop-1 of the text, behind those of `before`.
+
+    When its job is done: `last` records in all have been split so far, of which `done` are good (they have keys where
+    keys are needed), and `rest` is where the first line begins that has no good record; `stop` when all have.
+    """
+
+    __slots__ = ("before", "done", "job", "last", "longest", "rest", "split", "start", "stop")
+
+    def __init__(self, start: int, stop: int, before: Piece | None) -> None:
+        self.start = start
+        self.stop = stop
+        self.before = before
+        self.last = self.done = self.longest = 0
+        self.rest = start
+        self.split = allocate_lock()  # held until the piece has been split
+        self.split.acquire()
+        self.job: Job | None = None
+
+
+class Text:
+    """Text start..stop-1 that is in no piece yet; there is no end of a line before `searched`."""
+
+    __slots__ = ("searched", "start", "stop")
+
+    def __init__(self, stop: int) -> None:
+        self.start = self.searched = 0
+        self.stop = stop
+
+    @property
+    def size(self) -> int:
+        return self.stop - self.start
+
+
+class SortBuffer:
+    """Call load(), sort(), write() in turn until load() has returned True.
+
+    n: good records. longest: length of the longest line so far.
+    """
+
+    __slots__ = (
+        "_arena",
+        "_carried",
+        "_kept",
+        "_key_bytes",
+        "_order",
+        "_piece_bytes",
+        "_pieces",
+        "_room",
+        "_taken_bytes",
+        "_workers",
+        "longest",
+        "n",
+    )
+
+    def __init__(self, order: Order, arena: Arena, workers: Workers, piece_bytes: int) -> None:
+        """piece_bytes: most that is read at once, and what is worth a worker's while."""
+        self._order = order
+        self._arena = arena
+        self._workers = workers
+        self._piece_bytes = piece_bytes
+        self._pieces: list[Piece] = []  # that have not been looked at since they were submitted, and one before them
+        self._room = Room(arena.size, 0)
+        self._carried: list[tuple[int, int]] = []  # text that waits for the next run
+        self._key_bytes: float = KEY_BYTES
+        self._kept = 0
+        self._taken_bytes = 0  # of text with good records
+        self.longest = 0
+        self.n = 0
+
+    # Loading ----------------------------------------------------------------------------------------------------------
+
+    def load(self, read: Read) -> bool:
+        """Fill the buffer. True when `read` has said that nothing follows and all lines are in the buffer."""
+        while True:
+            ended = self._fill(read, self._begin())
+            if self.n or (ended and not self._carried):
+                return ended and not self._carried
+            self._arena.double()  # for a line that is longer than the buffer
+
+    def _begin(self) -> Text:
+        """An empty buffer but for the text that waits."""
+        view = self._arena.view
+        at = 0
+        for start, stop in self._carried:
+            view[at : at + stop - start] = view[start:stop]
+            at += stop - start
+        self._carried = []
+        self._pieces = []
+        self._room = Room(self._arena.size, at)
+        self._taken_bytes = self.n = 0
+        return Text(at)
+
+    def _fill(self, read: Read, text: Text) -> bool:
+        """Take text until the buffer is full or nothing follows, which it returns."""
+        ended = False
+        while True:
+            if text.size >= self._piece_bytes:
+                self._submit(text)
+            size = self._next_size(text)
+            if not size:
+                break
+            if not self._room.extend(text.stop, size) and not self._move(text, size):
+                continue  # a worker was faster
+            n = read(self._arena.view[text.stop : text.stop + size])
+            self._room.give_back(text.stop + size, text.stop + n)
+            text.stop += n
+            if not n:
+                ended = True
+                break
+        self._submit(text)
+        self._settle(wait=True)
+        if text.size:
+            self._carried.append((text.start, text.stop))
+        return ended
+
+    def _next_size(self, text: Text) -> int:
+        """Bytes to read next, 0 when the buffer is full. Waits for the workers where they may need what is free."""
+        self._settle(wait=len(self._pieces) > 2 * self._workers.n + 1)
+        in_pieces = sum(piece.stop - piece.start for piece in self._pieces[1:])
+        if (in_pieces + text.size + self._piece_bytes) * self._cost(in_pieces) > self._room.free:
+            self._settle(wait=True)
+        if self._carried:
+            return 0
+        free = self._room.free
+        if not self.n:  # nothing but the beginning of a line
+            return max(min(self._piece_bytes, free), 0)
+        size = min(self._piece_bytes, (free - text.size) // 2)  # the other half is for records and keys
+        return size if size > self._piece_bytes // 16 else 0
+
+    def _cost(self, in_pieces: int) -> float:
+        """Bytes of the buffer for a byte of text, its own included, as far as lines have shown, and a quarter more."""
+        if not self._taken_bytes:
+            return 4
+        used = self._room.low - in_pieces + self.n * SORT_RECORD_BYTES
+        return 1.25 * used / self._taken_bytes
+
+    def _move(self, text: Text, size: int) -> bool:
+        """Text behind which keys have been put, to where `size` bytes more have room, if there is any."""
+        at = self._room.take(text.size + size)
+        if at is None:
+            return False
+        self._arena.view[at : at + text.size] = self._arena.view[text.start : text.stop]
+        text.searched += at - text.start
+        text.stop += at - text.start
+        text.start = at
+        return True
+
+    def _submit(self, text: Text) -> None:
+        """Have the complete lines of the text taken."""
+        stop = self._arena.rfind(self._order.separator, text.searched, text.stop) + 1
+        text.searched = text.stop
+        if not stop:
+            return
+        piece = Piece(text.start, stop, self._pieces[-1] if self._pieces else None)
+        self._pieces.append(piece)
+        text.start = stop
+        piece.job = self._workers.submit(lambda: self._take(piece))
+
+    def _settle(self, wait: bool) -> None:
+        """Look at the pieces whose jobs are done, all of them if `wait`. Where one could not be taken whole, the buffer
+        is full, and what follows is carried."""
+        while self._pieces and (wait or self._pieces[0].job is None or self._pieces[0].job.is_done):
+            piece = self._pieces[0]
+            if piece.job is not None:
+                piece.job.wait()
+                piece.job = None
+                self._count(piece)
+            if len(self._pieces) == 1:
+                break  # the next one follows it
+            del self._pieces[0]
+
+    def _count(self, piece: Piece) -> None:
+        self.longest = max(self.longest, piece.longest)
+        if self._carried:
+            self._carried.append((piece.start, piece.stop))
+            return
+        self.n = piece.done
+        self._taken_bytes += piece.rest - piece.start
+        if piece.rest < piece.stop:
+            self._carried.append((piece.rest, piece.stop))
+
+    # By workers -------------------------------------------------------------------------------------------------------
+
+    def _take(self, piece: Piece) -> int:
+        first = self._split(piece)
+        if self._order.keyed:
+            self._encode(piece, first)
+        return 0
+
+    def _split(self, piece: Piece) -> int:
+        """Records for the lines of the piece, when those before have theirs. Returns the number of the first."""
+        try:
+            before, piece.before = piece.before, None
+            n = 0
+            if before is not None:
+                before.split.acquire()
+                n = before.last
+                if before.rest < before.stop:  # the buffer is full
+                    piece.last = piece.done = n
+                    return n
+            first, at = n, piece.start
+            while at < piece.stop:
+                n_max = self._room.take_records(n, (piece.stop - at) // LINE_BYTES + 64)
+                if n_max == n:
+                    break
+                n, at, longest = self._order.kernel.scan(
+                    self._order.program, self._arena.view, at, piece.stop, self._arena.size, n, n_max
+                )
+                piece.longest = max(piece.longest, longest)
+            self._room.settle_records(n)
+            piece.last = piece.done = n
+            piece.rest = at
+            return first
+        finally:
+            piece.split.release()
+
+    def _encode(self, piece: Piece, first: int) -> None:
+        """Keys for the records of the piece, in as many blocks as it takes."""
+        at_least = 0
+        while first < piece.last:
+            size = max(int((piece.last - first) * self._key_bytes * 1.02) + 256, at_least)
+            at = self._room.take(size)
+            if at is None:
+                size = max(self._room.free, 0)
+                at = self._room.take(size) if size > at_least else None
+            if at is None:
+                break
+            done, end = self._order.kernel.encode(
+                self._order.program,
+                self._order.locale,
+                self._arena.view,
+                self._arena.size,
+                first,
+                piece.last,
+                at,
+                at + size,
+            )
+            self._room.give_back(at + size, end)
+            if done > first:
+                self._key_bytes = (end - at) / (done - first)
+            at_least = 0 if done > first else 2 * size  # for a key that is longer than all that
+            first = done
+        if first < piece.last:
+            piece.done = first
+            piece.rest = _RECORD.unpack_from(self._arena.view, self._arena.size - (first + 1) * _RECORD.size)[0]
+
+    # Sorting and writing ----------------------------------------------------------------------------------------------
+
+    def sort(self) -> None:
+        """Bring the records in order."""
+        kernel, at = self._order.kernel, self._records
+        if not self._workers.n or self.n < 2 * LEAST_LEAF_N:
+            self._kept = kernel.sort(*at)
+            return
+        leaf_n = max(self.n // (self._workers.n * LEAVES_N), LEAST_LEAF_N)
+        jobs = self._sort_parts([_PART.pack(0, self.n, 0, _FIRST_SHIFT, _DESCENDING)], leaf_n)
+        for job in jobs:  # while jobs add more
+            job.wait()
+        self._kept = kernel.drop(self._order.program, self._arena.view, self._arena.size, self.n)
+
+    @property
+    def _records(self) -> tuple[bytes, object, memoryview, int, int]:
+        """What the kernel's functions that sort begin with."""
+        return self._order.program, self._order.locale, self._arena.view, self._arena.size, self.n
+
+    def _sort_parts(self, parts: list[bytes], leaf_n: int) -> list[Job]:
+        """Jobs for sorting the parts. Those of more than leaf_n records are split, and add jobs for what they leave."""
+        kernel, at = self._order.kernel, self._records
+        jobs: list[Job] = []
+
+        def work(parts: list[bytes]) -> int:
+            for part in parts:
+                if _PART.unpack(part)[1] <= leaf_n:
+                    kernel.sort_part(*at, part)
+                else:
+                    made = bytearray(_PARTS_N * _PART.size)
+                    submit([bytes(made[i * _PART.size :][: _PART.size]) for i in range(kernel.split(*at, part, made))])
+            return 0
+
+        def submit(parts: list[bytes]) -> None:
+            for share in _shares(parts, leaf_n):
+                jobs.append(self._workers.submit(lambda share=share: work(share)))  # type: ignore[misc]
+
+        submit(parts)
+        return jobs
+
+    def write(self, outs: list[memoryview], write: Callable[[memoryview], None]) -> None:
+        """Hand the sorted lines to `write`, in order, in pieces of at most an out; workers fill others meanwhile."""
+        n = self._kept
+        if self._workers.n:
+            n = max(int(0.95 * len(outs[0]) * self.n / max(self._taken_bytes, 1)), 1)
+        batches: list[Batch] = []
+        first, free = 0, list(outs)
+        while True:
+            while free and first < self._kept:
+                batches.append(self._gather(Batch(first, min(n, self._kept - first), free.pop())))
+                first += n
+            if not batches:
+                return
+            batch = batches.pop(0)
+            while not batch.wait(write):
+                self._gather(batch)
+            free.append(batch.out)
+
+    def _gather(self, batch: Batch) -> Batch:
+        """Begin to put the batch's next lines into its out."""
+        order, view = self._order, self._arena.view
+        records_at = self._arena.size - (self.n - batch.first) * _RECORD.size
+
+        def gather() -> int:
+            batch.index, batch.skip, batch.used = order.kernel.gather(
+                order.program, view, records_at, batch.n, batch.index, batch.skip, batch.out
+            )
+            return 0
+
+        batch.job = self._workers.submit(gather)
+        return batch
+
+
+class Batch:
+    """Sorted lines first..first+n-1 on their way to the output: `index` and `skip` as the kernel's gather leaves them,
+    `used` bytes in `out`."""
+
+    __slots__ = ("first", "index", "job", "n", "out", "skip", "used")
+
+    def __init__(self, first: int, n: int, out: memoryview) -> None:
+        self.first = first
+        self.n = n
+        self.out = out
+        self.index = self.skip = self.used = 0
+        self.job: Job | None = None
+
+    def wait(self, write: Callable[[memoryview], None]) -> bool:
+        """Write what has been gathered. Returns whether it was the last of the batch."""
+        if self.job is not None:
+            self.job.wait()
+        write(self.out[: self.used])
+        return self.index == self.n
+
+
+def _shares(parts: list[bytes], leaf_n: int) -> list[list[bytes]]:
+    """The parts in groups of leaf_n records or a little more."""
+    shares: list[list[bytes]] = []
+    n = leaf_n
+    for part in parts:
+        if n >= leaf_n:
+            shares.append([])
+            n = 0
+        shares[-1].append(part)
+        n += _PART.unpack(part)[1]
+    return shares
