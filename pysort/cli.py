@@ -19,6 +19,7 @@ from pysort.output import Output
 from pysort.prepare import effective_keys, input_names, make_order, make_plan
 from pysort.sorter import check_sorted, sort
 from pysort.stats import SortStats
+from pysort.storage import guard
 from pysort.storage.iostats import IoStats
 from pysort.storage.writer import Writer
 
@@ -110,6 +111,8 @@ def execute(program: bytes, words: Sequence[bytes], messages: Messages) -> SortS
         text = help_text(program) if options.request == "help" else version_text(implementation)
         print_text(text)
         return stats
+    if "mmap" in (options.input_reader, options.reader):
+        guard.install(implementation)
     files = input_names(options)
     keys = effective_keys(options)
     locale = load_locale(os.environb, implementation)

@@ -93,11 +93,16 @@ class Environment:
         less."""
         return _least(self.total_bytes, self.cgroup_bytes) or UNKNOWN_MEMORY_BYTES
 
+    @property
+    def free_bytes(self) -> int | None:
+        """What is available of it now, None where that is not known."""
+        return _least(self.available_bytes, self.cgroup_available_bytes)
+
     def default_memory(self) -> int:
         """Bytes that a sort may use when -S does not say: GNU sort's rule, held to the control
         group, and with a quarter of what is available left to the page cache and others."""
         total = self.memory_bytes
-        available = _least(self.available_bytes, self.cgroup_available_bytes)
+        available = self.free_bytes
         shares = [total * 3 // 4]
         if available is not None:
             shares.append(max(available * 3 // 4, total // 8))

@@ -30,11 +30,18 @@ DETAILS = {
     "parallel": "By default as many as there are processors, 8 at most. The output is the same for every _N_.",
     "temporary-directory": "They take turns, and none is touched before something has to be put into it.",
     "y": "A following word is taken for _N_ only if it is empty or all digits.",
-    "fadvise": "Every input is advised once, when it is opened.",
-    "run-fadvise": "All runs in one directory share one file, and so its hints.",
-    "reader": "Mapped parts of files count as memory that `-S` grants.",
+    "fadvise": "See Hints below.",
+    "run-fadvise": "All runs in one directory share one file, and so the hints that are given when it is opened.",
+    "reader": "mmap copies out of mapped parts of the file, direct reads past the page cache (`O_DIRECT`). Both keep "
+    "to the memory that `-S` grants, and both leave it to pread where the system refuses; `--stats` tells the reason.",
     "input-reader": "This is for regular files. Standard input, pipes and devices are always read. A file that "
-    "somebody else shortens at the moment when it is mapped may end `pysort` by SIGBUS; pread has no such weakness.",
+    "somebody shortens while it is mapped ends `pysort` with a message and status 2; for pread it just ends. Without "
+    "the C kernel inputs are not mapped.",
+    "mmap-flags": "The names are populate, nonblock, locked and noreserve; see `mmap`(2). A file that is larger than "
+    "the memory that is available is not populated.",
+    "madvise": "See `madvise`(2). It is given for each part of a file that is mapped.",
+    "read-size": "This is rounded up to whole blocks, which are at most 64 KiB, and never more than there is room for. "
+    "Without it inputs are read by at most 1 MiB.",
     "version": "This also tells which kernel runs, C or Python.",
 }
 
@@ -120,7 +127,8 @@ counts in `K`, and `K` or a larger unit alone stands for one of it. Less than 54
 = Hints
 
 _HINTS_ tell the operating system how a file is going to be read, see `posix_fadvise`(2). They change how fast bytes
-arrive, never what is written, and a hint that is not taken is no error. At most one of the first three can be given:
+arrive, never what is written, and a hint that is not taken is no error; `--stats` shows it. At most one of the first
+three can be given:
 - `none`
 Say nothing; the system guesses.
 - `sequential`
@@ -131,6 +139,15 @@ In no order: the system does not read ahead.
 The pages will not be needed again, and may make room for others first. Linux ignores this before version 6.3.
 - `willneed`
 Start reading at once, in the background. Linux takes some MiB of the file's beginning, not all of it.
+- `willneed-chunked`
+The same again and again, 1 MiB at a time: up to 8 MiB ahead of what is read of an input, and as far as the next read
+of a run. Not together with `willneed`.
+- `dontneed`
+Drop what has been read from the page cache, 2 MiB at a time, but for what was there before this job. Where the system
+does not tell what was there nothing is dropped.
+- `dontcache`
+Read without leaving pages in the page cache (`RWF_DONTCACHE`, since Linux 6.14). Not together with `dontneed`, and only
+for what is read by pread.
 
 = Statistics
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pysort.storage.access import LEAST_WINDOW_BYTES
 from pysort.units import KIBI, MEBI
 
 # GNU sort's least buffer: 34 bytes for each of the 16 files that it merges at once.
@@ -13,8 +14,6 @@ LARGEST_OUT_BYTES = MEBI
 LARGEST_READ_BYTES = MEBI
 LARGEST_BLOCK_BYTES = 64 * KIBI
 LARGEST_WINDOW_BYTES = MEBI
-LEAST_MAP_BYTES = 64 * KIBI
-LARGEST_MAP_BYTES = 16 * MEBI
 SORT_RECORD_BYTES = 32  # a record and its scratch
 MERGE_RECORD_BYTES = 16
 CHECK_RECORD_BYTES = 16
@@ -31,21 +30,24 @@ class SortPlan:
     memory_bytes is too little to divide.
 
     arena_bytes: sort buffer, then the windows of the runs under merge. thread_n: workers, 0 where one thread does
-    everything. out_bytes: an output buffer. read_bytes: most that one read asks for. block_bytes: spill block. fan_in:
-    runs merged at once; input_fan_in: the same where inputs are among them, each of which costs a descriptor.
-    map_bytes: most that one mapping shows, where inputs or runs are mapped: the pages that it touches count as this
-    process's.
+    everything. out_bytes: an output buffer. read_bytes: most that one read of an input asks for; run_read_bytes: of a
+    run, None for as much as its window has room for. block_bytes: spill block. fan_in: runs merged at once;
+    input_fan_in: the same where inputs are among them, each of which costs a descriptor. map_bytes: for mappings and
+    aligned buffers, where inputs or runs are mapped or read directly: pages that they touch are this process's.
+    free_bytes: memory that was available at the start, None if that is not known.
     """
 
     __slots__ = (
         "arena_bytes",
         "block_bytes",
         "fan_in",
+        "free_bytes",
         "input_fan_in",
         "map_bytes",
         "memory_bytes",
         "out_bytes",
         "read_bytes",
+        "run_read_bytes",
         "thread_n",
     )
 
@@ -59,10 +61,13 @@ class SortPlan:
         runs_mapped: bool = False,
         descriptor_n: int | None = None,
         thread_n: int = 1,
+        read_size: int | None = None,
+        free_bytes: int | None = None,
     ) -> None:
         """memory_bytes: what -S grants, or the default. batch_size: a cap on the fan-in, if the user gave one.
         input_bytes: the size of all inputs, None if not known. descriptor_n: inputs that may be open at once, None
-        without a limit. thread_n: threads that may work."""
+        without a limit. thread_n: threads that may work. read_size: bytes that one read should ask for, if the user
+        gave it."""
         memory = max(memory_bytes, LEAST_MEMORY_BYTES)
         out = min(max(memory // 16, LEAST_OUT_BYTES), LARGEST_OUT_BYTES)
         small = memory < PARALLEL_MEMORY_BYTES or (input_bytes is not None and input_bytes < PARALLEL_INPUT_BYTES)
@@ -75,19 +80,22 @@ class SortPlan:
             arena = min(arena, input_bytes * WORST_COST + 64 * KIBI)
         arena = max(min(arena, LARGEST_ARENA_BYTES), LEAST_MEMORY_BYTES)
         self.memory_bytes = memory
+        self.free_bytes = free_bytes
         self.out_bytes = out
         self.arena_bytes = arena - arena % ALIGN_BYTES
-        self.read_bytes = min(max(self.arena_bytes // 16, 64), LARGEST_READ_BYTES)
         # A window is four blocks at least: half of it text, the rest records and keys. Small blocks mean many windows,
         # and so fewer passes; a block is only the unit of the checksum, reads take as many as there is room for.
         self.block_bytes = min(max(self.arena_bytes // 256, 64), LARGEST_BLOCK_BYTES)
+        self.read_bytes = min(max(self.arena_bytes // 16, 64), LARGEST_READ_BYTES)
+        self.run_read_bytes = None
+        if read_size is not None:
+            self.read_bytes = self.run_read_bytes = read_size + -read_size % self.block_bytes
         fan_in = self.arena_bytes // (4 * self.block_bytes)
         if runs_mapped:
-            fan_in = min(fan_in, maps // LEAST_MAP_BYTES)
+            fan_in = min(fan_in, maps // LEAST_WINDOW_BYTES)
         self.fan_in = max(min(fan_in, batch_size or fan_in), 2)
         self.input_fan_in = self.fan_in if descriptor_n is None else max(min(self.fan_in, descriptor_n), 2)
-        self.map_bytes = max(maps // (self.fan_in if runs_mapped else 1), LEAST_MAP_BYTES)
-        self.map_bytes = min(self.map_bytes, LARGEST_MAP_BYTES)
+        self.map_bytes = max(maps, LEAST_WINDOW_BYTES)
 
     def fan_in_for(self, longest_line: int) -> int:
         """The runs that can be merged at once when their lines are up to so long: half a window holds an incomplete
@@ -103,7 +111,8 @@ class SortPlan:
 
     def window_bytes(self, run_n: int) -> int:
         """The window of each of run_n <= fan_in runs under merge."""
-        size = min(self.arena_bytes // run_n, max(LARGEST_WINDOW_BYTES, 4 * self.block_bytes))
+        wanted = max(LARGEST_WINDOW_BYTES, 4 * self.block_bytes, 2 * (self.run_read_bytes or 0))
+        size = min(self.arena_bytes // run_n, wanted)
         return size - size % ALIGN_BYTES
 
 

@@ -49,10 +49,12 @@ def make_plan(options: Options, environment: Environment, files: Sequence[bytes]
         memory,
         batch_size=batch_size,
         input_bytes=input_bytes(files),
-        input_mapped=options.input_reader == "mmap",
-        runs_mapped=options.reader == "mmap" or (options.merge and options.input_reader == "mmap"),
+        input_mapped=options.input_reader != "pread",
+        runs_mapped=options.reader != "pread" or (options.merge and options.input_reader != "pread"),
         descriptor_n=descriptor_n,
         thread_n=options.parallel or min(environment.cpu_n, DEFAULT_THREAD_N),
+        read_size=options.read_size,
+        free_bytes=environment.free_bytes,
     )
 
 

@@ -12,8 +12,8 @@ from pysort.output import Output
 from pysort.plan import merge_pass
 from pysort.runs import Inputs
 from pysort.sortbuffer import SortBuffer
+from pysort.storage.access import accesses
 from pysort.storage.compressor import Compressor
-from pysort.storage.hints import parse_hints
 from pysort.storage.readers import STDIN, LineReader, check_readable, open_input
 from pysort.storage.spill import SpillSpace
 from pysort.storage.workers import Workers
@@ -58,7 +58,7 @@ class Sorter:
         self,
         order: Order,
         plan: SortPlan,
-        open_input: Callable[[bytes], InputReader],
+        open_input: Callable[..., InputReader],
         output: Output,
         spill: SpillSpace,
         stats: SortStats,
@@ -156,7 +156,7 @@ class Sorter:
         readers: list[Reader] = []
         try:
             for source in sources:
-                readers.append(self._reader(source))
+                readers.append(self._reader(source, len(sources)))
         except SortError as error:
             if error.errno not in NO_MORE_DESCRIPTORS or len(readers) < 2:
                 for reader in readers:
@@ -164,11 +164,11 @@ class Sorter:
                 raise
         return readers
 
-    def _reader(self, source: Source) -> Reader:
+    def _reader(self, source: Source, readers_n: int) -> Reader:
         if isinstance(source, bytes):
-            reader = self._open_input(source)
+            reader = self._open_input(source, readers_n)
             return InputRun(reader, self._order.separator, self._plan.block_bytes, self._stats)
-        return self._spill.open_run(source)
+        return self._spill.open_run(source, readers_n)
 
     def _merge(self, readers: Sequence[Reader], write: Write) -> None:
         self._stats.merges_n += 1
@@ -199,19 +199,15 @@ def sort(
     """Sort or merge as the options say. names: of all inputs. Fills stats. warn: told what the user should know though
     the sort goes on. annotate: makes what lines are written with out of the output's own write. Raises SortError;
     whatever happens, nothing is left behind."""
-    input_hints = parse_hints(options.fadvise, b"--fadvise")
-    run_hints = parse_hints(options.run_fadvise, b"--run-fadvise")
+    input_access, run_access = accesses(options, plan.map_bytes, plan.run_read_bytes, plan.free_bytes)
     check_readable(names)
     output = Output(options.output, stats.output)
     if annotate is not None:
         output.write = annotate(output.write)
     directories = options.temporary_directories or (environment.temporary_directory,)
-    kind = options.input_reader
-    if options.merge and options.reader == "mmap":
-        kind = "mmap"  # the inputs are read as runs are
 
-    def open_named(name: bytes) -> InputReader:
-        reader = open_input(name, input_hints, kind, stats.inputs, window_bytes=plan.map_bytes)
+    def open_named(name: bytes, readers_n: int = 1) -> InputReader:
+        reader = open_input(name, input_access, stats.inputs, readers_n)
         if not options.merge:
             reader.size_hint()  # where GNU sort finds that standard input is closed
         return reader
@@ -219,10 +215,8 @@ def sort(
     with SpillSpace(
         directories,
         plan.block_bytes,
-        run_hints,
-        options.reader,
+        run_access,
         stats.runs,
-        window_bytes=plan.map_bytes,
         compressor=None if options.compress_program is None else Compressor(options.compress_program, warn),
     ) as spill:
         sorter = Sorter(order, plan, open_named, output, spill, stats)
@@ -248,10 +242,9 @@ def without_repeated_stdin(names: Sequence[bytes]) -> list[bytes]:
 def check_sorted(order: Order, plan: SortPlan, options: Options, name: bytes, stats: SortStats) -> None:
     """Returns when the input is sorted. Fills stats. Raises Disorder when it is not, SortError when that cannot be
     told."""
-    hints = parse_hints(options.fadvise, b"--fadvise")
-    parse_hints(options.run_fadvise, b"--run-fadvise")
+    access, _ = accesses(options, plan.map_bytes, plan.run_read_bytes, plan.free_bytes)
     arena = Arena(plan.arena_bytes)
-    reader = open_input(name, hints, options.input_reader, stats.inputs, window_bytes=plan.map_bytes)
+    reader = open_input(name, access, stats.inputs)
     try:
         found = check(order, arena, LineReader(reader, order.separator), plan.read_bytes)
     finally:

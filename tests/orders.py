@@ -30,8 +30,9 @@ WAYS = [
     [b"-S1b", b"--batch-size=2"],
     [b"-S1K", b"--batch-size=3", b"--reader=mmap"],
     [b"-S3K", b"--input-reader=mmap"],
+    [b"-S3K", b"--reader=direct", b"--input-reader=direct", b"--read-size=1K"],
     [b"-S16K", b"--batch-size=5", b"--fadvise=random,willneed"],
-    [b"-S16K", b"--parallel=2", b"--run-fadvise=noreuse"],
+    [b"-S16K", b"--parallel=2", b"--run-fadvise=noreuse,dontneed,willneed-chunked"],
     [b"--batch-size=2"],
 ]
 PIECES = [

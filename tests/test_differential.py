@@ -64,8 +64,8 @@ LOCALES = [
 ]
 TASKS = [*["sort"] * 9, "-m", "-c", "-C", "--debug"]
 MEMORY = ["1b", "600b", "600b", "1K", "1K", "1K", "3K", "16K"]
-HINTS = ["none", "random", "sequential,noreuse", "willneed", "random,noreuse,willneed"]
-READERS = ["pread", "mmap"]
+HINTS = ["none", "random", "sequential,noreuse", "willneed", "random,noreuse,willneed-chunked,dontneed", "dontcache"]
+READERS = ["pread", "mmap", "direct"]
 
 
 class OldGnu(NamedTuple):

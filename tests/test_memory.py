@@ -40,8 +40,14 @@ def interpreter_bytes(tmp_path_factory: pytest.TempPathFactory) -> int:
 @pytest.mark.parametrize("line_bytes", [1, 2, 60, 5000, 300_000])
 @pytest.mark.parametrize(
     "options",
-    [[], ["-k1.2n", "-k1,1"], ["--reader=mmap", "--input-reader=mmap"], ["-u", "--batch-size=2"]],
-    ids=["plain", "keyed", "mapped", "unique"],
+    [
+        [],
+        ["-k1.2n", "-k1,1"],
+        ["--reader=mmap", "--input-reader=mmap"],
+        ["--reader=direct", "--input-reader=direct"],
+        ["-u", "--batch-size=2"],
+    ],
+    ids=["plain", "keyed", "mapped", "direct", "unique"],
 )
 def test_the_peak_stays_within_the_buffer_that_was_granted(
     tmp_path: Path, interpreter_bytes: int, line_bytes: int, options: list[str]

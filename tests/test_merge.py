@@ -21,7 +21,7 @@ from test_cli_errors import Twins
 from pysort.merge import InputRun
 from pysort.plan import SortPlan
 from pysort.stats import SortStats
-from pysort.storage.hints import Strategy
+from pysort.storage.access import Access
 from pysort.storage.iostats import IoStats
 from pysort.storage.readers import open_input
 
@@ -110,7 +110,7 @@ def test_the_same_bytes_as_gnu_sort(
     fan_in=st.integers(2, 5),
     memory=st.sampled_from([b"-S1b", b"-S1K", b"-S16K"]),
     descriptors=st.sampled_from([8, 9, 20, None]),
-    reader=st.sampled_from([[], [b"--reader=mmap"], [b"--input-reader=mmap"]]),
+    reader=st.sampled_from([[], [b"--reader=mmap"], [b"--input-reader=mmap"], [b"--reader=direct"]]),
     unique=st.booleans(),
     seed=st.integers(0, 2**32),
 )
@@ -274,7 +274,7 @@ def test_the_end_of_an_input_is_looked_for_once(tmp_path: Path) -> None:
     """Who ends a terminal's input by a key does not want to do it again for each question."""
     path = tmp_path / "f"
     path.write_bytes(b"a\nb")
-    run = InputRun(open_input(os.fsencode(path), Strategy(), "pread", IoStats()), ord("\n"), 64, SortStats("c"))
+    run = InputRun(open_input(os.fsencode(path), Access(), IoStats()), ord("\n"), 64, SortStats("c"))
     view = memoryview(bytearray(64))
     assert (run.readinto(view), run.remaining > 0) == (3, True)
     assert (run.readinto(view), view[0], run.remaining) == (1, ord("\n"), 0)

@@ -3,6 +3,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include "guard.h"
 #include "kernel.h"
 
 #include <ctype.h>
@@ -433,6 +434,33 @@ static PyObject *merge_state_bytes(PyObject *self, PyObject *argument)
     return PyLong_FromSize_t(sizeof(struct ps_merge) + n * sizeof(struct ps_node));
 }
 
+static PyObject *install_guard(PyObject *self, PyObject *none)
+{
+    (void)self, (void)none;
+    if (!ps_install_guard())
+        return PyErr_SetFromErrno(PyExc_OSError);
+    Py_RETURN_NONE;
+}
+
+static PyObject *copy_guarded(PyObject *self, PyObject *tuple)
+{
+    (void)self;
+    Py_buffer source, target;
+    if (!PyArg_ParseTuple(tuple, "y*w*:copy_guarded", &source, &target))
+        return NULL;
+    PyObject *came = NULL;
+    if (source.len == target.len) {
+        bool whole;
+        WITHOUT_GIL(source.len, whole = ps_copy_guarded(target.buf, source.buf, (size_t)source.len));
+        came = PyBool_FromLong(whole);
+    } else {
+        PyErr_SetString(PyExc_ValueError, "source and target differ in length");
+    }
+    PyBuffer_Release(&source);
+    PyBuffer_Release(&target);
+    return came;
+}
+
 static PyMethodDef methods[] = {
     {"scan", scan, METH_VARARGS, NULL},
     {"encode", encode, METH_VARARGS, NULL},
@@ -446,6 +474,8 @@ static PyMethodDef methods[] = {
     {"locale_facts", locale_facts, METH_VARARGS, NULL},
     {"open_locale", open_locale, METH_VARARGS, NULL},
     {"merge_state_bytes", merge_state_bytes, METH_O, NULL},
+    {"install_guard", install_guard, METH_NOARGS, NULL},
+    {"copy_guarded", copy_guarded, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

@@ -1,15 +1,14 @@
 """The input side: files, standard input, pipes and devices behind one protocol.
 
-open_input looks at the file, gives the advice and returns one of three readers. Every reader fills
-the caller's buffer:
+open_input looks at the file, gives the advice and returns one of two readers. Both fill the caller's buffer:
 
-    PreadReader   regular files, at a position of its own
-    MmapReader    regular files on request, copied out of bounded windows of a mapping
-    StreamReader  standard input, and everything that is not a regular file or says it is empty:
-                  errors such as EISDIR come from a real read
+    FileReader    regular files, at a position of its own, by pread, mmap or direct I/O (positional.py)
+    StreamReader  standard input, and everything that is not a regular file or says it is empty: errors such as EISDIR
+                  come from a real read
 
-st_size only chooses the reader and sizes buffers: a file in /proc says 0 and has content, others
-grow or shrink while they are read. The end is where a read returns nothing.
+st_size only chooses the reader and sizes buffers: a file in /proc says 0 and has content, others grow or shrink while
+they are read. The end is where a read returns nothing. Only a file that is cut short while a part of it that is gone is
+mapped ends in an error: what had been there can not be told from zeros.
 """
 
 from __future__ import annotations
@@ -18,22 +17,27 @@ import errno
 import os
 import stat
 
-from pysort.errors import file_error
-from pysort.storage import hints
+from pysort.errors import SortError, file_error, shell_name
+from pysort.storage.advice import Advisor
 from pysort.storage.handle import Handle
-from pysort.storage.window import WINDOW_BYTES, Window
+from pysort.storage.hints import Strategy
+from pysort.storage.positional import REFUSALS, CutShort, open_positional
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from pysort.storage.access import Access
     from pysort.storage.iostats import IoStats
+    from pysort.storage.positional import Pread
 
 STDIN = b"-"
+CURRENT = -1  # as an offset of preadv2: where the descriptor stands
 
 
 class InputReader:
-    """What the readers share. `name` is the operand, for messages. The reader owns the handle."""
+    """What the readers share. `name` is the operand, for messages. The reader owns the handle. Any thread may read, but
+    no two at a time."""
 
     __slots__ = ("_handle", "_stats", "name")
 
@@ -43,18 +47,18 @@ class InputReader:
         self._stats = stats
 
     def readinto(self, view: memoryview) -> int:
-        """Fill the front of view, which is not empty, with the next bytes: as many as one system
-        call brings. Returns their number, 0 at the end. Raises SortError `read failed: NAME: ...`.
-        """
-        started = self._stats.start()
+        """Fill the front of view, which is not empty, with the next bytes: as many as one system call brings. Returns
+        their number, 0 at the end. Raises SortError `read failed: NAME: ...`."""
         try:
-            n = self._read(view)
+            return self._read(view)
         except OSError as error:
             raise file_error(b"read failed", self.name, error) from error
-        self._stats.count_read(n, started)
-        return n
+        except CutShort as error:
+            reason = b": cut short while it was mapped"
+            raise SortError(b"read failed: ", shell_name(self.name), reason, filename=self.name) from error
 
     def _read(self, view: memoryview) -> int:
+        """Reads and counts it."""
         raise NotImplementedError
 
     def size_hint(self) -> int | None:
@@ -87,78 +91,72 @@ class InputReader:
 
 
 class StreamReader(InputReader):
-    """Reads at the descriptor's position, which standard input shares with its other users: it
-    begins where they left it, they go on where it ended, and `- -` reads nothing twice."""
+    """Reads at the descriptor's position, which standard input shares with its other users: it begins where they left
+    it, they go on where it ended, and `- -` reads nothing twice."""
 
-    __slots__ = ()
+    __slots__ = ("_advisor", "_at")
+
+    def __init__(self, name: bytes, handle: Handle, stats: IoStats, advisor: Advisor) -> None:
+        super().__init__(name, handle, stats)
+        self._advisor = advisor
+        try:
+            self._at = self._position()
+        except OSError:
+            self._at = 0  # a pipe, or closed
+        advisor.start(self._at)
 
     def _read(self, view: memoryview) -> int:
+        self._advisor.ahead(self._at, len(view))
+        started = self._stats.start()
+        n = self._readv(view)
+        self._stats.count_read(n, started)
+        self._at += n
+        self._advisor.behind(self._at)
+        return n
+
+    def _readv(self, view: memoryview) -> int:
+        flags = self._advisor.read_flags
+        if flags:
+            try:
+                n = os.preadv(self._handle.fd, [view], CURRENT, flags)
+            except (OSError, NotImplementedError) as error:
+                number = error.errno if isinstance(error, OSError) else errno.ENOSYS
+                if number not in REFUSALS:
+                    raise
+                self._advisor.read_answered(number)
+            else:
+                self._advisor.read_answered(0)
+                return n
         return os.readv(self._handle.fd, [view])
 
+    def close(self) -> None:
+        if self._at:
+            self._advisor.behind(self._at, at_end=True)
+        super().close()
 
-class PreadReader(InputReader):
+
+class FileReader(InputReader):
     """Reads at a position of its own."""
 
-    __slots__ = ("_at",)
+    __slots__ = ("_at", "_positional", "_read_bytes")
 
-    def __init__(self, name: bytes, handle: Handle, stats: IoStats) -> None:
+    def __init__(self, name: bytes, handle: Handle, stats: IoStats, positional: Pread, read_bytes: int | None) -> None:
         super().__init__(name, handle, stats)
+        self._read_bytes = read_bytes
+        self._positional = positional
         self._at = 0
 
     def _read(self, view: memoryview) -> int:
-        n = os.preadv(self._handle.fd, [view], self._at)
+        n = self._positional.read(self._at, view[: self._read_bytes])
         self._at += n
         return n
 
     def _position(self) -> int:
         return self._at
 
-
-class MmapReader(PreadReader):
-    """Copies from windows of at most window_bytes. Where there is nothing to map (the end, a file
-    that cannot be mapped) it reads as PreadReader does, so a file that grows is read to its new
-    end.
-
-    The size is compared before each copy: a file that shrank ends where it now ends. One that is
-    cut short between that look and the copy still ends the process with SIGBUS; nothing guards
-    against that yet.
-    """
-
-    __slots__ = ("_window", "_window_bytes")
-
-    def __init__(self, name: bytes, handle: Handle, stats: IoStats, window_bytes: int) -> None:
-        super().__init__(name, handle, stats)
-        self._window: Window | None = None
-        self._window_bytes = window_bytes
-
-    def _read(self, view: memoryview) -> int:
-        size = os.fstat(self._handle.fd).st_size
-        window = self._window_at(size) if self._at < size else None
-        if window is None:
-            return super()._read(view)
-        n = min(len(view), window.stop - self._at, size - self._at)
-        window.copy(self._at, view[:n])
-        self._at += n
-        if self._at == window.stop:
-            self._unmap()
-        return n
-
-    def _window_at(self, size: int) -> Window | None:
-        if self._window is None:
-            stop = min(size, self._at + self._window_bytes)
-            try:
-                self._window = Window(self._handle.fd, self._at, stop)
-            except (OSError, ValueError):  # cannot be mapped, or shrank just now
-                return None
-        return self._window
-
-    def _unmap(self) -> None:
-        if self._window is not None:
-            self._window.close()
-            self._window = None
-
     def close(self) -> None:
-        self._unmap()
+        if not self._handle.closed:
+            self._positional.close(self._at)
         super().close()
 
 
@@ -200,28 +198,21 @@ def open_file(name: bytes) -> Handle:
         raise file_error(b"open failed", name, error) from error
 
 
-def open_input(
-    name: bytes,
-    strategy: hints.Strategy,
-    kind: str,
-    stats: IoStats,
-    *,
-    window_bytes: int = WINDOW_BYTES,
-) -> InputReader:
-    """Open an operand (b"-": standard input), give the advice, and choose the reader. kind: "pread"
-    or "mmap", for regular files. Raises SortError `open failed: NAME: ...`; a closed standard input
-    shows at its first use."""
+def open_input(name: bytes, access: Access, stats: IoStats, readers_n: int = 1) -> InputReader:
+    """Open an operand (b"-": standard input), give the advice, and choose the reader, one of readers_n. Raises
+    SortError `open failed: NAME: ...`; a closed standard input shows at its first use."""
     handle = Handle(0, owned=False) if name == STDIN else open_file(name)
     try:
         status = os.fstat(handle.fd)
     except OSError:
-        return StreamReader(name, handle, stats)
-    stats.count_hints(hints.apply(strategy, "open", handle.fd))
-    if name == STDIN or not stat.S_ISREG(status.st_mode) or not status.st_size:
-        return StreamReader(name, handle, stats)
-    if kind == "mmap":
-        return MmapReader(name, handle, stats, window_bytes)
-    return PreadReader(name, handle, stats)
+        return StreamReader(name, handle, stats, Advisor(handle, Strategy("none"), stats))
+    advisor = Advisor(handle, access.strategy, stats)
+    is_regular = stat.S_ISREG(status.st_mode)
+    advisor.open(status.st_size if is_regular else 0)
+    if name == STDIN or not is_regular or not status.st_size:
+        return StreamReader(name, handle, stats, advisor)
+    positional = open_positional(handle, access, stats, advisor, readers_n, foreign=True)
+    return FileReader(name, handle, stats, positional, access.read_bytes)
 
 
 def check_readable(names: Iterable[bytes]) -> None:

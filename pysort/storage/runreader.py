@@ -10,33 +10,57 @@ there is none left, that window is read by pread.
 
 from __future__ import annotations
 
-import os
 import zlib
 
+from pysort.storage.advice import Advisor
 from pysort.storage.compressor import PIPE_BYTES
-from pysort.storage.spillfile import ALIGN_BYTES, Extent, SpillCounters, SpilledRun, run_error
-from pysort.storage.window import Window
+from pysort.storage.positional import ALIGN_BYTES, CutShort, open_positional
+from pysort.storage.spillfile import Extent, SpillCounters, SpilledRun, run_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pysort.errors import SortError
+    from pysort.storage.access import Access
     from pysort.storage.compressor import Compressor
     from pysort.storage.iostats import IoStats
+    from pysort.storage.positional import Pread
+    from pysort.storage.spillfile import SpillFile
 
 PUNCH_BYTES = 8 << 20
 
 
 class RunReader:
-    """Reads with pread. position: bytes read so far."""
+    """position: bytes read so far."""
 
-    __slots__ = ("_counters", "_released", "_run", "_stats", "position")
+    __slots__ = (
+        "_access",
+        "_counters",
+        "_file",
+        "_held_n",
+        "_offset",
+        "_positional",
+        "_readers_n",
+        "_released",
+        "_run",
+        "_stats",
+        "position",
+    )
 
-    def __init__(self, run: SpilledRun, counters: SpillCounters, stats: IoStats) -> None:
+    def __init__(
+        self, run: SpilledRun, counters: SpillCounters, stats: IoStats, access: Access, readers_n: int
+    ) -> None:
+        """readers_n: how many runs are read at the same time."""
         self._run = run
         self._counters = counters
         self._stats = stats
+        self._access = access
+        self._readers_n = readers_n
+        self._file: SpillFile | None = None  # the one that is read
+        self._positional: Pread | None = None
+        self._offset = 0  # in that file, behind what has been read
+        self._held_n = 0  # bytes before it that must stay where they are
         self._released = 0
         self.position = 0
 
@@ -49,14 +73,14 @@ class RunReader:
         return self._run.length - self.position
 
     def readinto(self, view: memoryview) -> int:
-        """Fill the front of view with the next blocks, as many whole ones as it holds; the last
-        block of the run is shorter. Returns the bytes, 0 at the end of the run.
+        """Fill the front of view with the next blocks, as many whole ones as it holds and one read may ask for; the
+        last block of the run is shorter. Returns the bytes, 0 at the end of the run.
 
         view holds a block at least, or all that remains (else ValueError). Raises SortError `read
         failed: DIRECTORY: REASON (run N, offset M)` when a read fails, falls short or does not match
         its checksum.
         """
-        length = min(len(view), self.remaining)
+        length = min(len(view), self.remaining, self._access.read_bytes or len(view))
         if length < self.remaining:
             length -= length % self._run.block_bytes
             if not length:
@@ -86,21 +110,33 @@ class RunReader:
     def _fill(self, at: int, extent: Extent, offset: int, view: memoryview) -> None:
         """Fill view with what follows stored byte `at` of the run, which is byte `offset` of the extent's
         file."""
+        positional = self._positional_for(extent, offset)
         while len(view):
-            started = self._stats.start()
             try:
-                n = self._read(at, extent, offset, view)
+                n = positional.read(offset, view, extent.end)
             except OSError as error:
                 raise self._error(at, error) from error
+            except CutShort as error:
+                raise self._error(at, b"unexpected end of file") from error
             if not n:
                 raise self._error(at, b"unexpected end of file")
-            self._stats.count_read(n, started)
             at += n
             offset += n
             view = view[n:]
+            self._offset, self._held_n = offset, offset - positional.held_from(offset)
 
-    def _read(self, at: int, extent: Extent, offset: int, view: memoryview) -> int:
-        return os.preadv(extent.file.handle.fd, [view], offset)
+    def _positional_for(self, extent: Extent, offset: int) -> Pread:
+        if self._positional is None or self._file is not extent.file:
+            self._finish()
+            handle = extent.file.reading_handle(self._access.kind)
+            # Only as far ahead as the next read will reach: a merge of many runs has as many windows in the page cache.
+            advisor = Advisor(handle, self._access.strategy, self._stats, ahead_bytes=0)
+            advisor.start(offset)
+            self._positional = open_positional(
+                handle, self._access, self._stats, advisor, self._readers_n, foreign=False
+            )
+            self._file = extent.file
+        return self._positional
 
     def _verify(self, view: memoryview) -> None:
         block_bytes = self._run.block_bytes
@@ -131,10 +167,17 @@ class RunReader:
 
     def _releasable(self) -> int:
         """How many stored bytes are not needed any more."""
-        return self.position
+        return self.position - self._held_n
+
+    def _finish(self) -> None:
+        if self._positional is not None:
+            self._positional.close(self._offset)
+            self._positional = None
+            self._held_n = 0
 
     def close(self) -> None:
-        """Nothing to close here: the descriptor is the spill file's."""
+        """The descriptor stays open: it is the spill file's."""
+        self._finish()
 
     def __enter__(self) -> RunReader:
         return self
@@ -144,13 +187,21 @@ class RunReader:
 
 
 class CompressedRunReader(RunReader):
-    """Reads with pread what is stored, and has it decompressed by the program that compressed it. Checksums and offsets
+    """Reads what is stored, and has it decompressed by the program that compressed it. Checksums and offsets
     in messages are those of the run. Raises SortError also when the program cannot be run or fails."""
 
     __slots__ = ("_child", "_given", "_piece")
 
-    def __init__(self, run: SpilledRun, counters: SpillCounters, stats: IoStats, compressor: Compressor) -> None:
-        super().__init__(run, counters, stats)
+    def __init__(
+        self,
+        run: SpilledRun,
+        counters: SpillCounters,
+        stats: IoStats,
+        access: Access,
+        readers_n: int,
+        compressor: Compressor,
+    ) -> None:
+        super().__init__(run, counters, stats, access, readers_n)
         self._child = compressor.decompress()
         self._given = 0  # stored bytes that the program has taken
         self._piece = memoryview(b"")  # what it has not taken of those that were read
@@ -205,51 +256,8 @@ class CompressedRunReader(RunReader):
         return piece
 
     def _releasable(self) -> int:
-        return self._given
+        return self._given - self._held_n
 
     def close(self) -> None:
         self._child.abandon()
-
-
-class MmapRunReader(RunReader):
-    """Copies out of windows of the spill file, one at a time, unmapped when passed."""
-
-    __slots__ = ("_mapped", "_mapped_at", "_window", "_window_bytes")
-
-    def __init__(self, run: SpilledRun, counters: SpillCounters, stats: IoStats, window_bytes: int) -> None:
-        super().__init__(run, counters, stats)
-        self._window_bytes = window_bytes
-        self._window: Window | None = None
-        self._mapped: Extent | None = None  # the extent that the window shows
-        self._mapped_at = 0  # the run's byte that the window starts with
-
-    def _read(self, at: int, extent: Extent, offset: int, view: memoryview) -> int:
-        window = self._window_at(at, extent, offset)
-        if window is None:
-            return super()._read(at, extent, offset, view)
-        n = min(len(view), window.stop - offset)
-        window.copy(offset, view[:n])
-        if offset + n == window.stop:
-            self.close()
-        return n
-
-    def _window_at(self, at: int, extent: Extent, offset: int) -> Window | None:
-        window = self._window
-        if window is not None and self._mapped is extent and window.start <= offset < window.stop:
-            return window
-        self.close()
-        try:
-            window = Window(extent.file.handle.fd, offset, min(extent.end, offset + self._window_bytes))
-        except (OSError, ValueError):  # not to be mapped, or shorter than it was: pread says which
-            return None
-        self._window, self._mapped, self._mapped_at = window, extent, at
-        return window
-
-    def _releasable(self) -> int:
-        # A hole under a mapping reads as zeros.
-        return self.position if self._window is None else self._mapped_at
-
-    def close(self) -> None:
-        if self._window is not None:
-            self._window.close()
-            self._window = None
+        super().close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import zlib
 
-from pysort.storage import hints
+from pysort.storage.advice import Advisor
 from pysort.storage.handle import Handle
 from pysort.storage.iostats import IoStats
 from pysort.storage.prefetch import FileBlocks, PrefetchStream
@@ -14,6 +14,8 @@ from pysort.storage.workers import Workers
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from pysort.storage.hints import Strategy
 
 READ_AHEAD_WORKERS_N = 8
 
@@ -61,7 +63,7 @@ def scan_blocks(
     *,
     distance: int,
     workers_n: int = 1,
-    strategy: hints.Strategy | None = None,
+    strategy: Strategy | None = None,
     threads: bool = False,
 ) -> Scan:
     """Read the blocks, each worker a part of them that lies together, through a descriptor of its own.
@@ -76,7 +78,7 @@ def scan_blocks(
         part = blocks[i * len(blocks) // workers_n : (i + 1) * len(blocks) // workers_n]
         with Handle.open(path, os.O_RDONLY) as handle:
             if strategy is not None:
-                counts[i].count_hints(hints.apply(strategy, "open", handle.fd))
+                Advisor(handle, strategy, counts[i]).open()
             readers = Workers(min(distance, READ_AHEAD_WORKERS_N)) if threads and distance else None
             try:
                 _scan(FileBlocks(handle), part, counts[i], scans[i], distance, readers)

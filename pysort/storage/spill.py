@@ -12,17 +12,16 @@ import zlib
 
 from pysort.storage.compressor import PIPE_BYTES
 from pysort.storage.iostats import IoStats
-from pysort.storage.runreader import CompressedRunReader, MmapRunReader, RunReader
+from pysort.storage.runreader import CompressedRunReader, RunReader
 from pysort.storage.spillfile import Extent, SpillCounters, SpilledRun, SpillFile, run_error
-from pysort.storage.window import WINDOW_BYTES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pysort.errors import SortError
+    from pysort.storage.access import Access
     from pysort.storage.compressor import Child, Compressor
-    from pysort.storage.hints import Strategy
 
 
 class RunWriter:
@@ -147,17 +146,14 @@ class SpillSpace:
     """The temporary directories and all runs in them.
 
     directories: take the runs in turn; each is touched only when its turn comes. block_bytes: unit
-    of reading and of checksums. strategy, kind: hints for reading the runs, and "pread" or "mmap".
-    window_bytes: the most that one mmap reader maps. compressor: the program that runs pass through.
+    of reading and of checksums. access: how runs are read. compressor: the program that runs pass through.
     """
 
     __slots__ = (
+        "_access",
         "_compressor",
         "_directories",
         "_files",
-        "_kind",
-        "_strategy",
-        "_window_bytes",
         "block_bytes",
         "counters",
         "stats",
@@ -167,19 +163,15 @@ class SpillSpace:
         self,
         directories: Sequence[bytes],
         block_bytes: int,
-        strategy: Strategy,
-        kind: str,
+        access: Access,
         stats: IoStats,
         *,
-        window_bytes: int = WINDOW_BYTES,
         compressor: Compressor | None = None,
     ) -> None:
         self._directories = directories
         self.block_bytes = block_bytes
-        self._strategy = strategy
-        self._kind = kind
+        self._access = access
         self.stats = stats
-        self._window_bytes = window_bytes
         self._compressor = compressor
         self._files: list[SpillFile] = []
         self.counters = SpillCounters()
@@ -204,16 +196,14 @@ class SpillSpace:
         self._files.append(file)
         return file
 
-    def open_run(self, run: SpilledRun) -> RunReader:
-        """A reader from the start of the run. The hints reach each spill file once, before its
+    def open_run(self, run: SpilledRun, readers_n: int = 1) -> RunReader:
+        """A reader from the start of the run, one of readers_n. The hints reach each spill file once, before its
         first read."""
         for extent in run.extents:
-            extent.file.advise(self._strategy, self.stats)
+            extent.file.advise(self._access.strategy, self.stats)
         if run.compressor is not None:
-            return CompressedRunReader(run, self.counters, self.stats, run.compressor)
-        if self._kind == "mmap":
-            return MmapRunReader(run, self.counters, self.stats, self._window_bytes)
-        return RunReader(run, self.counters, self.stats)
+            return CompressedRunReader(run, self.counters, self.stats, self._access, readers_n, run.compressor)
+        return RunReader(run, self.counters, self.stats, self._access, readers_n)
 
     def close(self) -> None:
         """Every run is gone, readers must not be used any more, and no program runs any more. The first error of

@@ -12,17 +12,19 @@ import os
 import resource
 
 from pysort.errors import SortError, shell_name, shell_quote
-from pysort.storage import hints, syscalls
+from pysort.storage import syscalls
+from pysort.storage.advice import Advisor
 from pysort.storage.handle import Handle
+from pysort.storage.positional import ALIGN_BYTES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from array import array
 
     from pysort.storage.compressor import Compressor
+    from pysort.storage.hints import Strategy
     from pysort.storage.iostats import IoStats
 
-ALIGN_BYTES = 4096  # extents begin on it: what direct I/O and hole punching ask for
 WRITE_BEHIND_BYTES = 8 << 20
 # Windows whose write-out is under way before the oldest is awaited: some 64 MiB are dirty at most. Spilling 512 MiB
 # with 1, 4 or 8 windows, or without waiting, differs by less than the noise where the disk takes 1 GB/s.
@@ -38,7 +40,7 @@ WRITE_OUT_ERRORS = (errno.EIO, errno.ENOSPC, errno.EDQUOT)
 class SpillFile:
     """One unlinked file in `directory`. `end` is where the next byte goes."""
 
-    __slots__ = ("_advised", "_limit", "_synced", "_syncs", "directory", "end", "handle")
+    __slots__ = ("_advised", "_direct", "_limit", "_synced", "_syncs", "directory", "end", "handle")
 
     def __init__(self, directory: bytes) -> None:
         """Raises SortError `cannot create temporary file in 'DIRECTORY': ...`."""
@@ -51,8 +53,10 @@ class SpillFile:
         self._synced = 0
         self._syncs = True
         self._advised = False
+        self._direct: Handle | None = None
 
     def align(self) -> None:
+        """Extents begin where direct I/O and hole punching ask for it."""
         self.end += -self.end % ALIGN_BYTES
 
     def append(self, view: memoryview) -> int:
@@ -90,13 +94,23 @@ class SpillFile:
             return True
         return syscalls.punch_hole(self.handle.fd, start, stop - start) == 0
 
-    def advise(self, strategy: hints.Strategy, stats: IoStats) -> None:
+    def advise(self, strategy: Strategy, stats: IoStats) -> None:
         """Give the advice for reading, once: all readers of the file share its descriptor."""
         if not self._advised:
             self._advised = True
-            stats.count_hints(hints.apply(strategy, "open", self.handle.fd))
+            Advisor(self.handle, strategy, stats).open()
+
+    def reading_handle(self, kind: str) -> Handle:
+        """What the file is read with. O_DIRECT is a flag of the description, and it is written without."""
+        if kind != "direct":
+            return self.handle
+        if self._direct is None:
+            self._direct = Handle.open(b"/proc/self/fd/%d" % self.handle.fd, os.O_RDONLY)
+        return self._direct
 
     def close(self) -> None:
+        if self._direct is not None:
+            self._direct.close()
         self.handle.close()
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import mmap
+import os
 import sys
 
 TYPE_CHECKING = False
@@ -62,25 +63,25 @@ def punch_hole(fd: int, offset: int, length: int) -> int:
     return ctypes.get_errno() if call(fd, mode, offset, length) else 0
 
 
-def cached_pages(fd: int) -> tuple[int, int]:
-    """(errno, pages of the file that the page cache holds), by cachestat (Linux 6.5)."""
+def cached_pages(fd: int, offset: int = 0, length: int = 0) -> tuple[int, int]:
+    """(errno, pages of the range that the page cache holds), by cachestat (Linux 6.5). length 0: to the end."""
     import ctypes
 
     call = _function("syscall")
     if call is None or sys.platform != "linux":
         return errno.ENOSYS, 0
-    whole_file = (ctypes.c_uint64 * 2)(0, 0)  # offset, length
+    extent = (ctypes.c_uint64 * 2)(offset, length)
     counts = (ctypes.c_uint64 * 5)()  # cached, dirty, in write-back, evicted, recently evicted
     call.argtypes = [ctypes.c_long, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint]
     call.restype = ctypes.c_long
-    if call(CACHESTAT_NR, fd, whole_file, counts, 0):
+    if call(CACHESTAT_NR, fd, extent, counts, 0):
         return ctypes.get_errno(), 0
     return 0, counts[0]
 
 
-def mapped_pages(fd: int) -> tuple[int, int]:
-    """(errno, pages of the file that the page cache holds), by mincore on a mapping made for the
-    purpose."""
+def mapped_pages(fd: int, offset: int = 0, length: int = 0) -> tuple[int, int]:
+    """(errno, pages of the range that the page cache holds), by mincore on a mapping made for the purpose. offset: a
+    page's beginning. length 0: to the end."""
     import ctypes
 
     call = _function("mincore")
@@ -90,8 +91,12 @@ def mapped_pages(fd: int) -> tuple[int, int]:
     # only.
     prot = mmap.PROT_READ | mmap.PROT_WRITE
     try:
-        mapping = mmap.mmap(fd, 0, flags=mmap.MAP_PRIVATE, prot=prot)
-    except ValueError:  # an empty file
+        left = os.fstat(fd).st_size - offset
+        length = min(length, left) if length else left
+        if length <= 0:
+            return 0, 0
+        mapping = mmap.mmap(fd, length, flags=mmap.MAP_PRIVATE, prot=prot, offset=offset)
+    except ValueError:  # cut short just now
         return 0, 0
     except OSError as error:
         return error.errno or errno.EINVAL, 0

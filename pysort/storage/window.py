@@ -2,42 +2,48 @@
 
 from __future__ import annotations
 
+import errno
 import mmap
 
-# Bounded, because a mapping's pages count as ours while it lives: windows are part of -S.
-WINDOW_BYTES = 16 << 20
+from pysort.storage import guard
 
 
 class Window:
-    """Bytes start..stop-1 of a file, mapped for reading; positions are the file's own.
+    """Bytes start..stop-1 of a file, mapped for reading; positions are the file's own. flags: beside MAP_SHARED.
 
-    Raises OSError where the file cannot be mapped (ENODEV, ENOMEM, EMFILE: CPython holds a
-    duplicate descriptor as long as the mapping lives) and ValueError when the file is shorter than
-    `stop`.
-
-    Reading from a page that has lost its part of the file since it was mapped ends the process with
-    SIGBUS. Python can not catch that, so whoever copies compares with fstat just before.
+    Raises OSError where the file cannot be mapped (ENODEV, ENOMEM, EMFILE: CPython holds a duplicate descriptor as long
+    as the mapping lives; EINVAL for flags) and ValueError when the file is shorter than `stop`.
     """
 
     __slots__ = ("_base", "_map", "_view", "start", "stop")
 
-    def __init__(self, fd: int, start: int, stop: int) -> None:
+    def __init__(self, fd: int, start: int, stop: int, flags: int = 0) -> None:
         self.start = start
         self.stop = stop
         self._base = start - start % mmap.ALLOCATIONGRANULARITY
         self._map = mmap.mmap(
             fd,
             stop - self._base,
-            flags=mmap.MAP_SHARED,
+            flags=mmap.MAP_SHARED | flags,
             prot=mmap.PROT_READ,
             offset=self._base,
         )
         self._view = memoryview(self._map)
 
-    def copy(self, position: int, view: memoryview) -> None:
-        """Fill view with the bytes from `position` on, all of which lie in the window."""
+    def advise(self, advice: int) -> int:
+        """madvise for all of it. Returns 0 or an errno."""
+        try:
+            self._map.madvise(advice)
+        except OSError as error:
+            return error.errno or errno.EINVAL
+        return 0
+
+    def copy(self, position: int, view: memoryview) -> bool:
+        """Fill view with the bytes from `position` on, all of which lie in the window. False when the file has lost
+        some of them, or they cannot be read."""
         begin = position - self._base
-        view[:] = self._view[begin : begin + len(view)]
+        with self._view[begin : begin + len(view)] as source:
+            return guard.copy(source, view)
 
     def close(self) -> None:
         self._view.release()

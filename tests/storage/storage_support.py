@@ -5,7 +5,27 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
+from pysort import kernel
 from pysort.errors import Quoted, SortError
+from pysort.storage import guard
+from pysort.storage.access import Access
+from pysort.storage.hints import Strategy
+
+KINDS = ["pread", "mmap", "direct"]
+
+
+def access(kind: str = "pread", strategy: Strategy | None = None, **options) -> Access:
+    """As the command line has it, which has the kernel catch SIGBUS before it maps inputs."""
+    if kind == "mmap":
+        guard.install(kernel.load(None))
+    return Access(kind, strategy, **options)
+
+
+needs_guard = pytest.mark.skipif(
+    not hasattr(kernel.load(None), "install_guard"), reason="only the C kernel can catch SIGBUS"
+)
 
 
 def message(error: SortError) -> str:

@@ -9,6 +9,7 @@ import mmap
 import os
 
 import pytest
+from storage_support import access
 
 from pysort.storage import cache, syscalls
 from pysort.storage.hints import parse_hints
@@ -49,14 +50,14 @@ def cold_file(big_file):
 def resident_after_reads(path, hints):
     """After READS_N reads of one page each from the start."""
     view = memoryview(bytearray(PAGE))
-    with open_input(path, parse_hints(hints, b"--fadvise"), "pread", IoStats()) as reader:
+    with open_input(path, access("pread", parse_hints(hints, b"--fadvise")), IoStats()) as reader:
         for _ in range(READS_N):
             assert reader.readinto(view) == PAGE
         return cache.resident_bytes(path)
 
 
 def resident_after_open(path, hints):
-    with open_input(path, parse_hints(hints, b"--fadvise"), "pread", IoStats()):
+    with open_input(path, access("pread", parse_hints(hints, b"--fadvise")), IoStats()):
         return cache.resident_bytes(path)
 
 
@@ -97,7 +98,7 @@ def test_cachestat_and_mincore_agree(cold_file, monkeypatch):
         if error:
             pytest.skip("no cachestat here")
         assert syscalls.mapped_pages(fd) == (0, pages_n)
-        monkeypatch.setattr(syscalls, "cached_pages", lambda fd: (38, 0))
+        monkeypatch.setattr(syscalls, "cached_pages", lambda *_: (38, 0))
         assert cache.resident_bytes(fd) == READS_N * PAGE
     finally:
         os.close(fd)
@@ -107,7 +108,7 @@ def test_an_empty_file_has_nothing_resident(tmp_path, monkeypatch):
     path = tmp_path / "empty"
     path.touch()
     assert cache.resident_bytes(os.fsencode(path)) in (0, None)
-    monkeypatch.setattr(syscalls, "cached_pages", lambda fd: (38, 0))
+    monkeypatch.setattr(syscalls, "cached_pages", lambda *_: (38, 0))
     assert cache.resident_bytes(os.fsencode(path)) in (0, None)
 
 

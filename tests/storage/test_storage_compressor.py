@@ -8,12 +8,11 @@ import signal
 import time
 
 import pytest
-from storage_support import message, read_all, run_python
+from storage_support import access, message, read_all, run_python
 
 from pysort.errors import SortError
 from pysort.storage import compressor, runreader, syscalls
 from pysort.storage.compressor import Compressor, largest_fan_in
-from pysort.storage.hints import Strategy
 from pysort.storage.iostats import IoStats
 from pysort.storage.spill import SpillSpace
 
@@ -53,9 +52,7 @@ def nothing_is_left():
 
 def make_space(directory, name, warnings=None, block_bytes=BLOCK):
     warn = pytest.fail if warnings is None else lambda error: warnings.append(message(error))
-    return SpillSpace(
-        [os.fsencode(directory)], block_bytes, Strategy(), "pread", IoStats(), compressor=Compressor(name, warn)
-    )
+    return SpillSpace([os.fsencode(directory)], block_bytes, access(), IoStats(), compressor=Compressor(name, warn))
 
 
 def spill(space, data, piece=MIB):

@@ -11,10 +11,12 @@ import sys
 import threading
 
 import pytest
-from storage_support import message, read_all
+from storage_support import KINDS, access, message, read_all
 
 from pysort.errors import SortError
-from pysort.storage.hints import HINTS, Strategy, apply, parse_hints
+from pysort.storage.advice import Advisor
+from pysort.storage.handle import Handle
+from pysort.storage.hints import HINTS, Strategy, parse_hints
 from pysort.storage.iostats import IoStats
 from pysort.storage.readers import open_input
 
@@ -84,6 +86,8 @@ def advised(text):
         (b"willneed,noreuse,random", "random,noreuse,willneed"),
         (b"none,willneed", "none,willneed"),
         (b"random,random,noreuse,noreuse", "random,noreuse"),
+        (b"dontneed,willneed-chunked", "sequential,willneed-chunked,dontneed"),
+        (b"none,dontcache", "none,dontcache"),
     ],
 )
 def test_additions_are_added_to_the_base(text, shown):
@@ -98,11 +102,9 @@ def test_additions_are_added_to_the_base(text, shown):
         (b"", ""),
         (b"random,", ""),
         (b"Random", "Random"),
-        (b"random,sequential", "random,sequential"),
-        (b"none,random,noreuse", "none,random,noreuse"),
     ],
 )
-def test_unknown_hints_and_two_bases_are_refused_with_the_list_of_hints(text, named):
+def test_unknown_hints_are_refused_with_the_list_of_hints(text, named):
     with pytest.raises(SortError) as caught:
         parse_hints(text, b"--run-fadvise")
     lines = message(caught.value).split("\n")
@@ -111,13 +113,29 @@ def test_unknown_hints_and_two_bases_are_refused_with_the_list_of_hints(text, na
     assert caught.value.usage
 
 
-@pytest.mark.parametrize("kind", ["pread", "mmap"])
+@pytest.mark.parametrize(
+    ("text", "first", "second"),
+    [
+        (b"random,sequential", "sequential", "random"),
+        (b"none,random,noreuse", "none", "random"),
+        (b"willneed,random,willneed-chunked", "willneed", "willneed-chunked"),
+        (b"dontcache,dontneed", "dontneed", "dontcache"),
+    ],
+)
+def test_hints_that_contradict_each_other_are_named(text, first, second):
+    with pytest.raises(SortError) as caught:
+        parse_hints(text, b"--fadvise")
+    assert message(caught.value) == f"hints '{first}' and '{second}' of '--fadvise' are incompatible"
+    assert caught.value.usage
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("text", ADVICE)
 def test_advice_stands_between_open_and_first_read_of_a_file(text, kind, tmp_path, calls):
     path = tmp_path / "f"
     path.write_bytes(b"b\na\n")
     calls.clear()
-    with open_input(os.fsencode(path), parse_hints(text, b"-"), kind, IoStats()) as reader:
+    with open_input(os.fsencode(path), access(kind, parse_hints(text, b"-")), IoStats()) as reader:
         assert read_all(reader) == b"b\na\n"
     before_read = calls[: calls.index("read")]
     assert before_read == ["open", *advised(text)]
@@ -129,7 +147,7 @@ def test_advice_comes_before_the_first_read_of_standard_input(text, tmp_path, ca
     path.write_bytes(b"b\na\n")
     stdin_from(os.open(path, os.O_RDONLY))
     calls.clear()
-    with open_input(b"-", parse_hints(text, b"-"), "pread", IoStats()) as reader:
+    with open_input(b"-", access("pread", parse_hints(text, b"-")), IoStats()) as reader:
         assert read_all(reader) == b"b\na\n"
     assert calls[: calls.index("read")] == advised(text)
 
@@ -140,7 +158,7 @@ def test_advice_on_a_piped_standard_input_is_refused_recorded_and_harmless(calls
     os.close(writable)
     stdin_from(readable)
     stats = IoStats()
-    with open_input(b"-", Strategy("random", ("noreuse",)), "pread", stats) as reader:
+    with open_input(b"-", access("pread", Strategy("random", ("noreuse",))), stats) as reader:
         assert read_all(reader) == b"b\na\n"
     assert calls[:3] == [("fadvise", 0, 0, RANDOM), ("fadvise", 0, 0, NOREUSE), "read"]
     assert stats.hints == {("random", errno.ESPIPE): 1, ("noreuse", errno.ESPIPE): 1}
@@ -152,7 +170,7 @@ def test_advice_on_a_fifo_is_given_between_its_open_and_its_first_read(tmp_path,
     writer = threading.Thread(target=path.write_bytes, args=(b"b\na\n",), daemon=True)
     writer.start()
     stats = IoStats()
-    with open_input(os.fsencode(path), Strategy(), "pread", stats) as reader:
+    with open_input(os.fsencode(path), access(), stats) as reader:
         assert read_all(reader) == b"b\na\n"
     writer.join()
     ours = [call for call in calls if call != "open"]
@@ -166,12 +184,13 @@ def test_the_kernel_sees_open_advice_read_in_that_order(tmp_path):
     path.write_bytes(b"b\na\n")
     script = """if True:
         import sys
+        from pysort.storage.access import Access
         from pysort.storage.hints import parse_hints
         from pysort.storage.iostats import IoStats
         from pysort.storage.readers import open_input
-        strategy = parse_hints(b"noreuse,willneed", b"--fadvise")
+        access = Access("pread", parse_hints(b"noreuse,willneed", b"--fadvise"))
         for name in sys.argv[1].encode(), b"-":
-            reader = open_input(name, strategy, "pread", IoStats())
+            reader = open_input(name, access, IoStats())
             reader.readinto(memoryview(bytearray(100)))
             reader.close()
     """
@@ -206,6 +225,13 @@ def test_the_kernel_sees_open_advice_read_in_that_order(tmp_path):
     assert all(", 0, 0, " in line for line in lines if line.startswith("fadvise64"))
 
 
+def given_at_open(strategy, fd):
+    """The hints that were given, in order, and their errno."""
+    stats = IoStats()
+    Advisor(Handle(fd, owned=False), strategy, stats).open()
+    return list(stats.hints)
+
+
 def test_a_socket_a_directory_and_a_device_take_advice_or_refuse_it_without_harm(tmp_path):
     strategy = Strategy("random", ("noreuse", "willneed"))
     left, right = socket.socketpair()
@@ -213,7 +239,7 @@ def test_a_socket_a_directory_and_a_device_take_advice_or_refuse_it_without_harm
     null = os.open("/dev/null", os.O_RDONLY)
     try:
         for fd in (left.fileno(), directory, null):
-            assert [result.name for result in apply(strategy, "open", fd)] == list(strategy.hints)
+            assert [name for name, _ in given_at_open(strategy, fd)] == list(strategy.hints)
     finally:
         left.close()
         right.close()
@@ -227,8 +253,7 @@ def test_any_refusal_is_a_result(number, monkeypatch):
         raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr(os, "posix_fadvise", refuse)
-    results = apply(Strategy("sequential", ("noreuse",)), "open", 0)
-    assert [(r.name, r.errno) for r in results] == [("sequential", number), ("noreuse", number)]
+    assert given_at_open(Strategy("sequential", ("noreuse",)), 0) == [("sequential", number), ("noreuse", number)]
 
 
 def test_advice_on_a_closed_descriptor_is_a_bug_and_raises():
@@ -236,7 +261,7 @@ def test_advice_on_a_closed_descriptor_is_a_bug_and_raises():
     os.close(readable)
     os.close(writable)
     with pytest.raises(OSError, match="Bad file descriptor"):
-        apply(Strategy(), "open", readable)
+        given_at_open(Strategy(), readable)
 
 
 def test_without_posix_fadvise_hints_are_recorded_as_unsupported(monkeypatch, tmp_path):
@@ -244,6 +269,6 @@ def test_without_posix_fadvise_hints_are_recorded_as_unsupported(monkeypatch, tm
     path.write_bytes(b"x\n")
     monkeypatch.delattr(os, "posix_fadvise")
     stats = IoStats()
-    with open_input(os.fsencode(path), Strategy(), "pread", stats) as reader:
+    with open_input(os.fsencode(path), access(), stats) as reader:
         assert read_all(reader) == b"x\n"
     assert stats.hints == {("sequential", errno.ENOSYS): 1}

@@ -12,29 +12,26 @@ import threading
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from storage_support import message, read_all, run_python
+from storage_support import KINDS, access, message, needs_guard, read_all, run_python
 
 from pysort.errors import SortError
-from pysort.storage.hints import Strategy
 from pysort.storage.iostats import IoStats
 from pysort.storage.readers import (
-    MmapReader,
-    PreadReader,
+    FileReader,
     StreamReader,
     check_readable,
     open_input,
 )
 
-KINDS = ["pread", "mmap"]
 PAGE = mmap.PAGESIZE
 
 # Reads argv[2] bytes of standard input with reader argv[1] and writes them out.
 READ_STDIN = """if True:
     import os, sys
-    from pysort.storage.hints import Strategy
+    from pysort.storage.access import Access
     from pysort.storage.iostats import IoStats
     from pysort.storage.readers import open_input
-    with open_input(b"-", Strategy(), sys.argv[1], IoStats()) as reader:
+    with open_input(b"-", Access(sys.argv[1]), IoStats()) as reader:
         view = memoryview(bytearray(int(sys.argv[2])))
         n = 1
         while n and len(view):
@@ -45,20 +42,20 @@ READ_STDIN = """if True:
 
 
 def open_file(path, kind="pread", **options):
-    return open_input(os.fsencode(path), Strategy(), kind, IoStats(), **options)
+    return open_input(os.fsencode(path), access(kind, **options), IoStats())
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(
     data=st.binary(max_size=3 * PAGE),
     sizes=st.lists(st.integers(1, 2 * PAGE), min_size=1, max_size=4),
-    window_bytes=st.integers(1, 2 * PAGE),
+    map_bytes=st.integers(1, 2 * PAGE),
 )
-def test_reads_of_any_sizes_give_the_file(kind, tmp_path_factory, data, sizes, window_bytes):
+def test_reads_of_any_sizes_give_the_file(kind, tmp_path_factory, data, sizes, map_bytes):
     path = tmp_path_factory.getbasetemp() / "any"
     path.write_bytes(data)
     got = b""
-    with open_file(path, kind, window_bytes=window_bytes) as reader:
+    with open_file(path, kind, map_bytes=map_bytes) as reader:
         while True:
             view = memoryview(bytearray(sizes[len(got) % len(sizes)]))
             assert reader.size_hint() == (len(data) - len(got) if data else None)
@@ -69,12 +66,12 @@ def test_reads_of_any_sizes_give_the_file(kind, tmp_path_factory, data, sizes, w
     assert got == data
 
 
-@pytest.mark.parametrize(("kind", "reader_class"), [("pread", PreadReader), ("mmap", MmapReader)])
-def test_regular_files_with_content_get_the_reader_asked_for(kind, reader_class, tmp_path):
+@pytest.mark.parametrize("kind", KINDS)
+def test_regular_files_with_content_are_read_as_files(kind, tmp_path):
     path = tmp_path / "f"
     path.write_bytes(b"a\n")
     with open_file(path, kind) as reader:
-        assert type(reader) is reader_class
+        assert type(reader) is FileReader
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -130,16 +127,52 @@ def test_a_growing_file_is_read_to_its_new_end(kind, tmp_path):
         assert read_all(reader) == b"a" * (PAGE // 2) + b"b" * 2 * PAGE
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("kept", [0, 1, PAGE // 2, PAGE, PAGE + 1])
-def test_a_file_cut_short_between_reads_ends_where_it_now_ends(kind, kept, tmp_path):
+KEPT = pytest.mark.parametrize("kept", [0, 1, PAGE // 2, PAGE, PAGE + 1])
+
+
+@KEPT
+def test_a_file_cut_short_between_reads_ends_where_it_now_ends(kept, tmp_path):
     path = tmp_path / "log"
     path.write_bytes(b"a" * 4 * PAGE)
-    with open_file(path, kind) as reader:
+    with open_file(path) as reader:
         view = memoryview(bytearray(PAGE // 2))
         assert reader.readinto(view) == len(view)
         os.truncate(path, kept)
         assert read_all(reader) == b"a" * max(0, kept - PAGE // 2)
+
+
+@KEPT
+def test_a_file_cut_short_between_direct_reads_ends_there(kept, tmp_path):
+    path = tmp_path / "log"
+    path.write_bytes(b"a" * 4 * PAGE)
+    with open_file(path, "direct", map_bytes=PAGE) as reader:
+        assert reader.readinto(memoryview(bytearray(PAGE))) == PAGE
+        os.truncate(path, kept)
+        assert read_all(reader) == b"a" * max(0, kept - PAGE)
+
+
+@needs_guard
+@KEPT
+def test_a_file_cut_short_while_mapped_is_an_error(kept, tmp_path):
+    path = tmp_path / "log"
+    path.write_bytes(b"a" * 4 * PAGE)
+    with open_file(path, "mmap") as reader:
+        view = memoryview(bytearray(PAGE // 2))
+        assert reader.readinto(view) == len(view)
+        os.truncate(path, kept)
+        with pytest.raises(SortError) as caught:
+            read_all(reader)
+    assert message(caught.value) == f"read failed: {path}: cut short while it was mapped"
+
+
+@needs_guard
+def test_a_file_cut_short_between_two_windows_ends_where_it_now_ends(tmp_path):
+    path = tmp_path / "log"
+    path.write_bytes(b"a" * 4 * PAGE)
+    with open_file(path, "mmap", map_bytes=PAGE) as reader:
+        assert reader.readinto(memoryview(bytearray(PAGE))) == PAGE
+        os.truncate(path, PAGE + 5)
+        assert read_all(reader) == b"aaaaa"
 
 
 def test_a_file_that_cannot_be_mapped_is_read_all_the_same(tmp_path, monkeypatch):
@@ -166,7 +199,7 @@ def test_a_mapped_input_holds_one_bounded_window_at_a_time(tmp_path, monkeypatch
         return maps[-1]
 
     monkeypatch.setattr(mmap, "mmap", record)
-    with open_file(path, "mmap", window_bytes=3 * PAGE) as reader:
+    with open_file(path, "mmap", map_bytes=3 * PAGE) as reader:
         assert len(read_all(reader, size=100)) == 10 * PAGE
     assert len(maps) == 4
     assert all(mapping.closed for mapping in maps)
@@ -178,7 +211,7 @@ def test_a_mapped_input_is_read_only_to_find_its_end(tmp_path, monkeypatch):
     path.write_bytes(data)
     real, reads = os.preadv, []
     monkeypatch.setattr(os, "preadv", lambda *args: reads.append(args[2]) or real(*args))
-    with open_file(path, "mmap", window_bytes=PAGE + 1) as reader:
+    with open_file(path, "mmap", map_bytes=PAGE + 1) as reader:
         assert read_all(reader) == data
     assert reads == [len(data)]
 
@@ -218,10 +251,10 @@ def test_two_readers_of_standard_input_share_it(tmp_path):
     path = tmp_path / "f"
     path.write_bytes(bytes(range(100)))
     script = """if True:
-        from pysort.storage.hints import Strategy
+        from pysort.storage.access import Access
         from pysort.storage.iostats import IoStats
         from pysort.storage.readers import open_input
-        readers = [open_input(b"-", Strategy(), "pread", IoStats()) for _ in range(2)]
+        readers = [open_input(b"-", Access(), IoStats()) for _ in range(2)]
         view = memoryview(bytearray(7))
         got = b""
         for i in range(20):
@@ -269,10 +302,10 @@ def test_a_closed_standard_input_is_found_by_its_size_or_by_its_read():
     script = """if True:
         import os, sys
         from pysort.errors import SortError, Quoted
-        from pysort.storage.hints import Strategy
+        from pysort.storage.access import Access
         from pysort.storage.iostats import IoStats
         from pysort.storage.readers import open_input
-        reader = open_input(b"-", Strategy(), "pread", IoStats())
+        reader = open_input(b"-", Access(), IoStats())
         for use in reader.size_hint, lambda: reader.readinto(memoryview(bytearray(9))):
             try:
                 use()
@@ -290,7 +323,7 @@ def test_calls_and_bytes_are_counted(tmp_path):
     path = tmp_path / "f"
     path.write_bytes(bytes(1000))
     stats = IoStats()
-    with open_input(os.fsencode(path), Strategy(), "pread", stats) as reader:
+    with open_input(os.fsencode(path), access(), stats) as reader:
         read_all(reader, size=400)
     assert (stats.read_calls, stats.read_bytes) == (4, 1000)
 

@@ -9,19 +9,16 @@ import resource
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from storage_support import message, read_all
+from storage_support import KINDS, access, message, read_all
 
 from pysort.errors import SortError
 from pysort.storage import runreader
-from pysort.storage.hints import Strategy
 from pysort.storage.iostats import IoStats
 from pysort.storage.spill import SpillSpace
 
-KINDS = ["pread", "mmap"]
-
 
 def make_space(directory, block_bytes, kind="pread", **options):
-    return SpillSpace([os.fsencode(directory)], block_bytes, Strategy(), kind, IoStats(), **options)
+    return SpillSpace([os.fsencode(directory)], block_bytes, access(kind, **options), IoStats())
 
 
 def spill(space, *pieces):
@@ -45,17 +42,17 @@ def broken(request, tmp_path):
     runs=st.lists(st.lists(st.binary(max_size=9000), max_size=5), min_size=1, max_size=3),
     block_bytes=st.integers(1, 5000),
     blocks_n=st.lists(st.integers(1, 5), min_size=1, max_size=3),
-    window_bytes=st.integers(1, 20_000),
+    map_bytes=st.integers(1, 20_000),
     file_limit=st.sampled_from([resource.RLIM_INFINITY, 4096, 5000, 8191, 30_000]),
     release=st.booleans(),
 )
 def test_any_writes_come_back_through_any_reads(
-    kind, tmp_path_factory, *, runs, block_bytes, blocks_n, window_bytes, file_limit, release
+    kind, tmp_path_factory, *, runs, block_bytes, blocks_n, map_bytes, file_limit, release
 ):
     directory = tmp_path_factory.getbasetemp()
     with (
         pytest.MonkeyPatch.context() as patch,
-        make_space(directory, block_bytes, kind, window_bytes=window_bytes) as space,
+        make_space(directory, block_bytes, kind, map_bytes=map_bytes) as space,
     ):
         patch.setattr(resource, "getrlimit", lambda which: (file_limit, file_limit))
         patch.setattr(runreader, "PUNCH_BYTES", 5000)
@@ -174,14 +171,14 @@ def test_an_empty_run_ends_at_once(kind, tmp_path):
 
 def test_a_mapped_run_is_never_read(tmp_path, monkeypatch):
     data = os.urandom(50_000)
-    with make_space(tmp_path, 100, "mmap", window_bytes=5000) as space:
+    with make_space(tmp_path, 100, "mmap", map_bytes=5000) as space:
         run = spill(space, data)
         monkeypatch.setattr(os, "preadv", None)
         assert read_all(space.open_run(run)) == data
 
 
 def test_a_mapped_run_keeps_no_descriptor_behind(tmp_path):
-    with make_space(tmp_path, 64, "mmap", window_bytes=4096) as space:
+    with make_space(tmp_path, 64, "mmap", map_bytes=4096) as space:
         run = spill(space, bytes(10_000))
         before = os.listdir("/proc/self/fd")
         with space.open_run(run) as reader:

@@ -8,7 +8,7 @@ import resource
 import subprocess
 
 import pytest
-from storage_support import message, read_all, run_python
+from storage_support import KINDS, access, message, read_all, run_python
 
 from pysort.errors import SortError
 from pysort.storage import runreader, spillfile, syscalls
@@ -16,14 +16,13 @@ from pysort.storage.hints import Strategy
 from pysort.storage.iostats import IoStats
 from pysort.storage.spill import SpillSpace
 
-KINDS = ["pread", "mmap"]
 BLOCK = 64 << 10
 MIB = 1 << 20
 
 
 def make_space(*directories, block_bytes=BLOCK, kind="pread", strategy=None, **options):
     names = [os.fsencode(directory) for directory in directories]
-    return SpillSpace(names, block_bytes, strategy or Strategy(), kind, IoStats(), **options)
+    return SpillSpace(names, block_bytes, access(kind, strategy, **options), IoStats())
 
 
 def spill(space, data):
@@ -133,11 +132,11 @@ def test_many_runs_are_merged_under_a_tiny_descriptor_limit(kind, tmp_path):
     # Mapping takes a descriptor per window; where there is none left, pread does it.
     script = """if True:
         import os, resource, sys
-        from pysort.storage.hints import Strategy
+        from pysort.storage.access import Access
         from pysort.storage.iostats import IoStats
         from pysort.storage.spill import SpillSpace
         stats = IoStats()
-        with SpillSpace([os.fsencode(sys.argv[1])], 4, Strategy(), sys.argv[2], stats) as space:
+        with SpillSpace([os.fsencode(sys.argv[1])], 4, Access(sys.argv[2]), stats) as space:
             runs = []
             for i in range(30):
                 writer = space.start_run()
@@ -184,7 +183,7 @@ def test_counters_tell_what_was_written_and_what_is_held(tmp_path):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_consumed_run_frees_its_blocks_and_its_neighbours_stay(kind, tmp_path):
     # 65521: so that batches end in the middle of a page.
-    with make_space(tmp_path, kind=kind, block_bytes=65521, window_bytes=4 * MIB) as space:
+    with make_space(tmp_path, kind=kind, block_bytes=65521, map_bytes=4 * MIB) as space:
         data = [os.urandom(n) for n in (3 * MIB + 1, 20 * MIB + 5, 3 * MIB + 2)]
         runs = [spill(space, part) for part in data]
         os.fsync(file_of(runs[0]).handle.fd)
@@ -217,14 +216,14 @@ def test_no_hole_is_punched_under_a_live_mapping(tmp_path, monkeypatch):
     real, punched = syscalls.punch_hole, []
 
     def watched(fd, offset, length):
-        window = reader._window
+        window = reader._positional and reader._positional._window
         assert window is None or offset + length <= window.start
         punched.append(offset + length)
         return real(fd, offset, length)
 
     monkeypatch.setattr(syscalls, "punch_hole", watched)
     data = os.urandom(300_001)
-    with make_space(tmp_path, kind="mmap", block_bytes=1000, window_bytes=20_000) as space:
+    with make_space(tmp_path, kind="mmap", block_bytes=1000, map_bytes=20_000) as space:
         reader = space.open_run(spill(space, data))
         view = memoryview(bytearray(3000))
         got = b""
@@ -320,13 +319,13 @@ def test_a_run_goes_on_in_another_file_when_one_may_not_grow(tmp_path, monkeypat
 def test_a_file_size_limit_is_lived_with_even_where_its_signal_kills(tmp_path):
     script = """if True:
         import os, resource, signal, sys
-        from pysort.storage.hints import Strategy
+        from pysort.storage.access import Access
         from pysort.storage.iostats import IoStats
         from pysort.storage.spill import SpillSpace
         signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
         resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
         data = os.urandom((3 << 20) + 7)
-        with SpillSpace([os.fsencode(sys.argv[1])], 65521, Strategy(), "pread", IoStats()) as space:
+        with SpillSpace([os.fsencode(sys.argv[1])], 65521, Access(), IoStats()) as space:
             writer = space.start_run()
             writer.write(memoryview(data))
             run = writer.finish()
