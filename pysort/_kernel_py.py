@@ -49,7 +49,6 @@ __all__ = [
     "merge_state_bytes",
     "open_locale",
     "scan",
-    "sort",
     "sort_part",
     "split",
 ]
@@ -215,15 +214,16 @@ def encode(
     return last, at
 
 
-def sort(program: bytes, locale: Any, arena: Buffer, top: int, n: int) -> int:
-    """Sort the n records below `top`; the n below those are scratch.
+def sort_part(program: bytes, locale: Any, arena: Buffer, top: int, n: int, part: Buffer) -> None:
+    """Sort a part of the n records below `top`, here all of them; the n below those are scratch.
 
-    The result ascends from top - 16 * n on and addresses lines. Returns how many records are left:
-    n, or fewer under PS_UNIQUE.
+    The result ascends from top - 16 * n on and addresses lines. The records that PS_UNIQUE drops are still there, with
+    an offset of 0xFFFFFFFF, until `drop` has taken them out.
     """
     order = _open_program(program, locale)
     view = _open_arena(arena)
     _require_records(view, top, 2 * n)
+    _require(bytes(part) == _PART.pack(0, n, 0, _FIRST_SHIFT, _DESCENDING), "not a part of the records")
     at = top - RECORD_BYTES * n
     in_input_order = range(top - RECORD_BYTES, at - RECORD_BYTES, -RECORD_BYTES)
     keyed = [(_order(order, locale, view, record_at), record_at) for record_at in in_input_order]
@@ -231,10 +231,9 @@ def sort(program: bytes, locale: Any, arena: Buffer, top: int, n: int) -> int:
     if order.flags & UNIQUE:
         keyed = [item for i, item in enumerate(keyed) if i == 0 or item[0] != keyed[i - 1][0]]
     spans = [_span_of_line(order, view, record_at) for _, record_at in keyed]
-    for offset, length in spans:
+    for offset, length in spans + [(_DROPPED, 0)] * (n - len(spans)):
         _RECORD.pack_into(view, at, 0, offset, length)
         at += RECORD_BYTES
-    return len(spans)
 
 
 def split(program: bytes, locale: Any, arena: Buffer, top: int, n: int, part: Buffer, parts: Buffer) -> int:
@@ -245,21 +244,13 @@ def split(program: bytes, locale: Any, arena: Buffer, top: int, n: int, part: Bu
     return 0
 
 
-def sort_part(program: bytes, locale: Any, arena: Buffer, top: int, n: int, part: Buffer) -> None:
-    """Sort a part of the records below `top`, which is all of them here: as `sort`, but the records that PS_UNIQUE
-    drops are still among the others, with an offset of DROPPED, until `drop` has taken them out."""
-    _require(bytes(part) == _PART.pack(0, n, 0, _FIRST_SHIFT, _DESCENDING), "not a part of the records")
-    kept = sort(program, locale, arena, top, n)
-    view = _open_arena(arena)
-    for at in range(top - RECORD_BYTES * (n - kept), top, RECORD_BYTES):
-        _RECORD.pack_into(view, at, 0, _DROPPED, 0)
-
-
 def drop(program: bytes, arena: Buffer, top: int, n: int) -> int:
     """Move the records together that are kept under PS_UNIQUE, when all parts are sorted. Returns their number."""
-    Program(program)
+    order = Program(program)
     view = _open_arena(arena)
     _require_records(view, top, n)
+    if not order.flags & UNIQUE:
+        return n
     first = top - RECORD_BYTES * n
     records = [bytes(view[at : at + RECORD_BYTES]) for at in range(first, top, RECORD_BYTES)]
     kept = [record for record in records if _RECORD.unpack(record)[1] != _DROPPED]

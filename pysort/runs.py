@@ -1,15 +1,22 @@
-"""What runs are generated from: all inputs as one text."""
+"""Run generation: sort buffers filled from all inputs, sorted, and handed out as a memory run or as spilled runs."""
 
 from __future__ import annotations
 
+from pysort.arena import ALIGN_BYTES, Arena
+from pysort.sortbuffer import SortBuffer
 from pysort.storage.readers import LineReader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from pysort.kernel import Order
+    from pysort.plan import SortPlan
     from pysort.stats import SortStats
     from pysort.storage.readers import InputReader
+    from pysort.storage.spill import SpillSpace
+    from pysort.storage.spillfile import SpilledRun
+    from pysort.storage.workers import Workers
 
 
 class Inputs:
@@ -49,3 +56,110 @@ class Inputs:
         if self._reader is not None:
             self._reader.close()
             self._reader = None
+
+
+class RunGenerator:
+    """Lines that fit one sort buffer go to the output. Where there are more, and workers, two buffers share the memory:
+    one is filled while the other is sorted and written, so that the disk is not idle while lines are sorted."""
+
+    __slots__ = (
+        "_arena",
+        "_inputs",
+        "_order",
+        "_outs",
+        "_plan",
+        "_spare",
+        "_spill",
+        "_stats",
+        "_workers",
+        "peak_bytes",
+    )
+
+    def __init__(
+        self,
+        order: Order,
+        plan: SortPlan,
+        arena: Arena,
+        outs: list[memoryview],
+        workers: Workers,
+        inputs: Inputs,
+        spill: SpillSpace,
+        stats: SortStats,
+    ) -> None:
+        """arena, outs: for sort buffers and for what is being written, as the plan has them."""
+        self._order = order
+        self._plan = plan
+        self._arena = arena
+        self._outs = outs
+        self._workers = workers
+        self._inputs = inputs
+        self._spill = spill
+        self._stats = stats
+        self._spare: Arena | None = None
+        self.peak_bytes = 0  # most that the arenas held
+
+    def generate(self, write: Callable[[memoryview], None]) -> list[SpilledRun]:
+        """The spilled runs; none when everything fitted one buffer, whose lines are given to `write` then. Raises
+        SortError."""
+        buffer = self._buffer(self._arena)
+        try:
+            if buffer.load(self._inputs.readinto):
+                buffer.start_sort()
+                buffer.write(self._outs, write)
+                self._stats.longest_line_bytes = buffer.longest
+                return []
+            return self._spill_all(buffer)
+        finally:
+            self._inputs.close()
+
+    def _buffer(self, arena: Arena) -> SortBuffer:
+        return SortBuffer(self._order, arena, self._workers, min(self._plan.read_bytes, arena.size // 16 + 1))
+
+    def _spill_all(self, full: SortBuffer) -> list[SpilledRun]:
+        """full: has the whole memory, and more follows."""
+        read = self._inputs.readinto
+        full.start_sort()
+        runs = [self._run(full)]
+        buffer, other = self._share_memory(full)
+        ended = buffer.load(read)
+        while buffer.n:
+            buffer.start_sort()
+            is_last = ended
+            if not is_last and other is not buffer:
+                other.begin(buffer)
+                ended = other.load(read)
+            runs.append(self._run(buffer))
+            if is_last:
+                break
+            if other is buffer:
+                buffer.begin(buffer)
+                ended = buffer.load(read)
+            buffer, other = other, buffer
+        self.close()
+        return runs
+
+    def _share_memory(self, full: SortBuffer) -> tuple[SortBuffer, SortBuffer]:
+        """The buffers that take turns from now on, twice the same without workers; the first of them has begun."""
+        if not self._workers.n:
+            full.begin(full)
+            return full, full
+        half = self._arena.size // 2 // ALIGN_BYTES * ALIGN_BYTES
+        self._spare = Arena(half)
+        buffer = self._buffer(self._spare)
+        buffer.begin(full)
+        self._arena.resize(half)
+        return buffer, self._buffer(self._arena)
+
+    def _run(self, buffer: SortBuffer) -> SpilledRun:
+        writer = self._spill.start_run()
+        buffer.write(self._outs, writer.write)
+        spare_bytes = 0 if self._spare is None else self._spare.size
+        self.peak_bytes = max(self.peak_bytes, self._arena.size + spare_bytes)
+        self._stats.longest_line_bytes = max(self._stats.longest_line_bytes, buffer.longest)
+        return writer.finish()
+
+    def close(self) -> None:
+        """No job may be under way."""
+        if self._spare is not None:
+            self._spare.close()
+            self._spare = None

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 # Lines that a piece is at first given records for: one for so many bytes. More are given when these are used up.
 LINE_BYTES = 16
 KEY_BYTES = 24  # of header and key, as long as nothing is known
+COST = 4  # of text in a buffer, likewise
 LEAST_LEAF_N = 8192  # records: less is not worth a thread's while
 LEAVES_N = 8  # for each thread, so that they end at about the same time
 
@@ -127,7 +128,7 @@ class Text:
 
 
 class SortBuffer:
-    """Call load(), sort(), write() in turn until load() has returned True.
+    """Call load(), start_sort(), write() and begin() in turn until load() has returned True.
 
     n: good records. longest: length of the longest line so far.
     """
@@ -135,13 +136,15 @@ class SortBuffer:
     __slots__ = (
         "_arena",
         "_carried",
-        "_kept",
+        "_cost",
+        "_jobs",
         "_key_bytes",
         "_order",
         "_piece_bytes",
         "_pieces",
         "_room",
         "_taken_bytes",
+        "_text",
         "_workers",
         "longest",
         "n",
@@ -157,33 +160,40 @@ class SortBuffer:
         self._room = Room(arena.size, 0)
         self._carried: list[tuple[int, int]] = []  # text that waits for the next run
         self._key_bytes: float = KEY_BYTES
-        self._kept = 0
+        self._cost: float = COST  # bytes of the buffer for a byte of text, its own included, as far as lines have shown
+        self._jobs: list[Job] = []  # that sort
         self._taken_bytes = 0  # of text with good records
+        self._text = Text(0)
         self.longest = 0
         self.n = 0
 
     # Loading ----------------------------------------------------------------------------------------------------------
 
-    def load(self, read: Read) -> bool:
-        """Fill the buffer. True when `read` has said that nothing follows and all lines are in the buffer."""
-        while True:
-            ended = self._fill(read, self._begin())
-            if self.n or (ended and not self._carried):
-                return ended and not self._carried
-            self._arena.double()  # for a line that is longer than the buffer
-
-    def _begin(self) -> Text:
-        """An empty buffer but for the text that waits."""
-        view = self._arena.view
+    def begin(self, behind: SortBuffer) -> None:
+        """Empty, but for the text that waits in a full buffer: another one or this."""
+        carried, behind._carried = behind._carried, []
+        size = sum(stop - start for start, stop in carried)
+        while size > self._arena.size:
+            self._arena.double()
+        source, view = behind._arena.view, self._arena.view
         at = 0
-        for start, stop in self._carried:
-            view[at : at + stop - start] = view[start:stop]
+        for start, stop in carried:
+            view[at : at + stop - start] = source[start:stop]
             at += stop - start
-        self._carried = []
+        self._cost = behind._cost
         self._pieces = []
         self._room = Room(self._arena.size, at)
         self._taken_bytes = self.n = 0
-        return Text(at)
+        self._text = Text(at)
+
+    def load(self, read: Read) -> bool:
+        """Fill the buffer. True when `read` has said that nothing follows and all lines are in the buffer."""
+        while True:
+            ended = self._fill(read, self._text)
+            if self.n or (ended and not self._carried):
+                return ended and not self._carried
+            self._arena.double()  # for a line that is longer than the buffer
+            self.begin(self)
 
     def _fill(self, read: Read, text: Text) -> bool:
         """Take text until the buffer is full or nothing follows, which it returns."""
@@ -210,9 +220,12 @@ class SortBuffer:
 
     def _next_size(self, text: Text) -> int:
         """Bytes to read next, 0 when the buffer is full. Waits for the workers where they may need what is free."""
-        self._settle(wait=len(self._pieces) > 2 * self._workers.n + 1)
-        in_pieces = sum(piece.stop - piece.start for piece in self._pieces[1:])
-        if (in_pieces + text.size + self._piece_bytes) * self._cost(in_pieces) > self._room.free:
+        self._settle(wait=False)
+        in_pieces = sum(piece.stop - piece.start for piece in self._pieces if piece.job is not None)
+        if self._taken_bytes:
+            used = self._room.low - in_pieces - text.size + self.n * SORT_RECORD_BYTES
+            self._cost = used / self._taken_bytes
+        if (in_pieces + text.size + self._piece_bytes) * self._cost * 1.25 > self._room.free + in_pieces + text.size:
             self._settle(wait=True)
         if self._carried:
             return 0
@@ -221,13 +234,6 @@ class SortBuffer:
             return max(min(self._piece_bytes, free), 0)
         size = min(self._piece_bytes, (free - text.size) // 2)  # the other half is for records and keys
         return size if size > self._piece_bytes // 16 else 0
-
-    def _cost(self, in_pieces: int) -> float:
-        """Bytes of the buffer for a byte of text, its own included, as far as lines have shown, and a quarter more."""
-        if not self._taken_bytes:
-            return 4
-        used = self._room.low - in_pieces + self.n * SORT_RECORD_BYTES
-        return 1.25 * used / self._taken_bytes
 
     def _move(self, text: Text, size: int) -> bool:
         """Text behind which keys have been put, to where `size` bytes more have room, if there is any."""
@@ -341,27 +347,27 @@ class SortBuffer:
 
     # Sorting and writing ----------------------------------------------------------------------------------------------
 
-    def sort(self) -> None:
-        """Bring the records in order."""
-        kernel, at = self._order.kernel, self._records
-        if not self._workers.n or self.n < 2 * LEAST_LEAF_N:
-            self._kept = kernel.sort(*at)
-            return
-        leaf_n = max(self.n // (self._workers.n * LEAVES_N), LEAST_LEAF_N)
-        jobs = self._sort_parts([_PART.pack(0, self.n, 0, _FIRST_SHIFT, _DESCENDING)], leaf_n)
-        for job in jobs:  # while jobs add more
+    def start_sort(self) -> None:
+        """Begin to bring the records in order."""
+        self._jobs = []
+        leaf_n = max(self.n // (max(self._workers.n, 1) * LEAVES_N), LEAST_LEAF_N)
+        self._sort_parts([_PART.pack(0, self.n, 0, _FIRST_SHIFT, _DESCENDING)], leaf_n if self._workers.n else self.n)
+
+    def _end_sort(self) -> int:
+        """Wait for it. Returns how many records are kept."""
+        for job in self._jobs:  # while jobs add more
             job.wait()
-        self._kept = kernel.drop(self._order.program, self._arena.view, self._arena.size, self.n)
+        kept: int = self._order.kernel.drop(self._order.program, self._arena.view, self._arena.size, self.n)
+        return kept
 
     @property
     def _records(self) -> tuple[bytes, object, memoryview, int, int]:
         """What the kernel's functions that sort begin with."""
         return self._order.program, self._order.locale, self._arena.view, self._arena.size, self.n
 
-    def _sort_parts(self, parts: list[bytes], leaf_n: int) -> list[Job]:
-        """Jobs for sorting the parts. Those of more than leaf_n records are split, and add jobs for what they leave."""
+    def _sort_parts(self, parts: list[bytes], leaf_n: int) -> None:
+        """Have the parts sorted. Those of more than leaf_n records are split, and add jobs for what they leave."""
         kernel, at = self._order.kernel, self._records
-        jobs: list[Job] = []
 
         def work(parts: list[bytes]) -> int:
             for part in parts:
@@ -369,26 +375,23 @@ class SortBuffer:
                     kernel.sort_part(*at, part)
                 else:
                     made = bytearray(_PARTS_N * _PART.size)
-                    submit([bytes(made[i * _PART.size :][: _PART.size]) for i in range(kernel.split(*at, part, made))])
+                    part_n = kernel.split(*at, part, made)
+                    self._sort_parts([bytes(made[i * _PART.size :][: _PART.size]) for i in range(part_n)], leaf_n)
             return 0
 
-        def submit(parts: list[bytes]) -> None:
-            for share in _shares(parts, leaf_n):
-                jobs.append(self._workers.submit(lambda share=share: work(share)))  # type: ignore[misc]
-
-        submit(parts)
-        return jobs
+        for share in _shares(parts, leaf_n):
+            self._jobs.append(self._workers.submit(lambda share=share: work(share)))  # type: ignore[misc]
 
     def write(self, outs: list[memoryview], write: Callable[[memoryview], None]) -> None:
         """Hand the sorted lines to `write`, in order, in pieces of at most an out; workers fill others meanwhile."""
-        n = self._kept
+        n = kept = self._end_sort()
         if self._workers.n:
             n = max(int(0.95 * len(outs[0]) * self.n / max(self._taken_bytes, 1)), 1)
         batches: list[Batch] = []
         first, free = 0, list(outs)
         while True:
-            while free and first < self._kept:
-                batches.append(self._gather(Batch(first, min(n, self._kept - first), free.pop())))
+            while free and first < kept:
+                batches.append(self._gather(Batch(first, min(n, kept - first), free.pop())))
                 first += n
             if not batches:
                 return

@@ -10,8 +10,7 @@ from pysort.errors import SortError
 from pysort.merge import InputRun, Merge
 from pysort.output import Output
 from pysort.plan import merge_pass
-from pysort.runs import Inputs
-from pysort.sortbuffer import SortBuffer
+from pysort.runs import Inputs, RunGenerator
 from pysort.storage.access import accesses
 from pysort.storage.compressor import Compressor
 from pysort.storage.readers import STDIN, LineReader, check_readable, open_input
@@ -43,6 +42,7 @@ class Sorter:
 
     __slots__ = (
         "_arena",
+        "_generator",
         "_input_fan_in",
         "_open_input",
         "_order",
@@ -71,12 +71,19 @@ class Sorter:
         self._stats = stats
         self._input_fan_in = plan.input_fan_in
         self._arena = Arena(plan.arena_bytes)
+        self._generator: RunGenerator | None = None
         self._workers = Workers(plan.thread_n)
         self._outs = [memoryview(bytearray(plan.out_bytes)) for _ in range(self._workers.n + 1)]
 
     def sort(self, names: Sequence[bytes]) -> None:
         """Sort all lines of the inputs to the output. Raises SortError."""
-        self._merge_all(self._generate(Inputs(names, self._order.separator, self._open_input, self._stats)))
+        inputs = Inputs(names, self._order.separator, self._open_input, self._stats)
+        self._generator = RunGenerator(
+            self._order, self._plan, self._arena, self._outs, self._workers, inputs, self._spill, self._stats
+        )
+        runs = self._generator.generate(self._output.write)
+        self._stats.runs_n = len(runs) or 1
+        self._merge_all(list(runs))
 
     def merge(self, names: Sequence[bytes]) -> None:
         """Merge the inputs to the output, each as it is. Raises SortError."""
@@ -85,27 +92,6 @@ class Sorter:
             if self._output.is_input(name):  # gone as soon as the first line is written: it becomes a run
                 sources[i], _ = self._merge_to_run([name])
         self._merge_all(sources)
-
-    def _generate(self, inputs: Inputs) -> list[Source]:
-        """The spilled runs; none when everything fitted the sort buffer, whose lines are then in the output."""
-        buffer = SortBuffer(self._order, self._arena, self._workers, self._plan.read_bytes)
-        runs: list[Source] = []
-        try:
-            ended = False
-            while not ended:
-                ended = buffer.load(inputs.readinto)
-                self._stats.longest_line_bytes = buffer.longest
-                buffer.sort()
-                if ended and not runs:
-                    buffer.write(self._outs, self._output.write)
-                else:
-                    writer = self._spill.start_run()
-                    buffer.write(self._outs, writer.write)
-                    runs.append(writer.finish())
-        finally:
-            inputs.close()
-        self._stats.runs_n = len(runs) or 1
-        return runs
 
     def _merge_all(self, sources: list[Source]) -> None:
         while sources:
@@ -172,7 +158,7 @@ class Sorter:
 
     def _merge(self, readers: Sequence[Reader], write: Write) -> None:
         self._stats.merges_n += 1
-        if self._arena.size > self._plan.arena_bytes:  # a long line has been here
+        if self._arena.size != self._plan.arena_bytes:  # it was shared, or a long line has been here
             self._arena.resize(self._plan.arena_bytes)
         merge = Merge(self._order, self._arena, readers, self._plan.window_bytes(len(readers)))
         try:
@@ -182,7 +168,12 @@ class Sorter:
         self._stats.longest_line_bytes = max(self._stats.longest_line_bytes, merge.longest)
 
     def close(self) -> None:
-        self._stats.excess_bytes = self._plan.excess_bytes(self._arena.peak_bytes)
+        self._workers.close()
+        peak_bytes = self._arena.peak_bytes
+        if self._generator is not None:
+            self._generator.close()
+            peak_bytes = max(peak_bytes, self._generator.peak_bytes)
+        self._stats.excess_bytes = self._plan.excess_bytes(peak_bytes)
         self._arena.close()
 
 

@@ -287,10 +287,6 @@ int ps_sort_part(const struct ps_program *program, const struct ps_locale *local
 /* Under PS_UNIQUE, when all parts are sorted: moves the records that are kept together. Returns how many. */
 size_t ps_drop(uint8_t *top, size_t n);
 
-/* All parts and ps_drop. Returns how many are left: n, or fewer under PS_UNIQUE; PS_NO_MEMORY. */
-size_t ps_sort(const struct ps_program *program, const struct ps_locale *locale, const uint8_t *arena, uint8_t *top,
-               size_t n);
-
 /* emit.c -----------------------------------------------------------------------------------------------------------
  * Copy lines, each with the separator, into out until it is full. Starts *skip bytes into line *index and leaves both
  * where the next call has to go on. Returns the number of bytes written; *index == n when all lines are out. */

@@ -219,27 +219,6 @@ static PyObject *encode(PyObject *self, PyObject *tuple)
     return Py_BuildValue("nn", (Py_ssize_t)done, (Py_ssize_t)end);
 }
 
-static PyObject *sort(PyObject *self, PyObject *tuple)
-{
-    (void)self;
-    struct arguments args = {0};
-    Py_ssize_t top, n;
-    if (!PyArg_ParseTuple(tuple, "y*O&w*nn:sort", &args.program, as_locale, &args.locale, &args.arena, &top, &n)) {
-        release(&args);
-        return NULL;
-    }
-    const char *why = check(&args, top, n, 2);
-    if (why == NULL)
-        why = check_locale(&args);
-    if (why != NULL)
-        return refuse(&args, why);
-    uint8_t *arena = args.arena.buf;
-    size_t kept = 0;
-    WITHOUT_GIL(n * 16, kept = ps_sort(args.program.buf, args.locale, arena, arena + top, (size_t)n));
-    release(&args);
-    return kept == PS_NO_MEMORY ? PyErr_NoMemory() : PyLong_FromSize_t(kept);
-}
-
 /* What was parsed for a function that sorts a part, or the reason why it cannot be done. */
 static const char *check_part(const struct arguments *args, Py_ssize_t top, Py_ssize_t n)
 {
@@ -464,7 +443,6 @@ static PyObject *copy_guarded(PyObject *self, PyObject *tuple)
 static PyMethodDef methods[] = {
     {"scan", scan, METH_VARARGS, NULL},
     {"encode", encode, METH_VARARGS, NULL},
-    {"sort", sort, METH_VARARGS, NULL},
     {"split", split, METH_VARARGS, NULL},
     {"sort_part", sort_part, METH_VARARGS, NULL},
     {"drop", drop, METH_VARARGS, NULL},

@@ -502,12 +502,3 @@ size_t ps_drop(uint8_t *top, size_t n)
             records[kept++] = records[i];
     return kept;
 }
-
-size_t ps_sort(const struct ps_program *program, const struct ps_locale *locale, const uint8_t *arena, uint8_t *top,
-               size_t n)
-{
-    const struct ps_part whole = {0, n, 0, PS_FIRST_SHIFT, PS_PART_DESCENDING};
-    if (!ps_sort_part(program, locale, arena, top, n, &whole))
-        return PS_NO_MEMORY;
-    return program->flags & PS_UNIQUE ? ps_drop(top, n) : n;
-}

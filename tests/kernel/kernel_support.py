@@ -111,6 +111,10 @@ def keys_bytes(segment_n: int, lines: Sequence[bytes], collated: bool = False) -
     return sum(8 + segment_n * (longer * len(line) + 40) for line in lines)
 
 
+def sort_all(kernel: ModuleType, program: bytes, locale: Any, arena: bytearray | memoryview, top: int, n: int) -> None:
+    kernel.sort_part(program, locale, arena, top, n, PART.pack(0, n, 0, 56, 1))
+
+
 class Batch:
     """Lines in an arena of their own, as run generation keeps them."""
 
@@ -168,10 +172,13 @@ class Batch:
         """Offset and length of the lines in their order."""
         if self.segment_n:
             self.encode()
-        kept = self.kernel.sort(self.program, self.locale, self.arena, self.top, self.n)
+        sort_all(self.kernel, self.program, self.locale, self.arena, self.top, self.n)
+        return self.sorted()
+
+    def sorted(self) -> list[tuple[int, int]]:
         self.records_at = self.top - RECORD.size * self.n
-        self.n = kept
-        return [RECORD.unpack_from(self.arena, self.records_at + RECORD.size * index)[1:] for index in range(kept)]
+        self.n = self.kernel.drop(self.program, self.arena, self.top, self.n)
+        return [RECORD.unpack_from(self.arena, self.records_at + RECORD.size * index)[1:] for index in range(self.n)]
 
     def sort_in_parts(self, steps: Sequence[bool]) -> list[tuple[int, int]]:
         """As sort(), part by part, the last ones first: split or, where `steps` (over and over) say so, sorted."""
@@ -188,9 +195,7 @@ class Batch:
                 continue
             part_n = self.kernel.split(*at, part, made)
             parts += [bytes(made[PART.size * i :][: PART.size]) for i in range(part_n)]
-        self.records_at = self.top - RECORD.size * self.n
-        self.n = self.kernel.drop(self.program, self.arena, self.top, self.n)
-        return [RECORD.unpack_from(self.arena, self.records_at + RECORD.size * index)[1:] for index in range(self.n)]
+        return self.sorted()
 
     def line(self, span: tuple[int, int]) -> bytes:
         return bytes(self.arena[span[0] : sum(span)])

@@ -25,6 +25,7 @@ from kernel_support import (
     open_locale,
     pack_program,
     pack_segment,
+    sort_all,
     sort_lines,
 )
 
@@ -337,7 +338,7 @@ def test_a_program_that_collates_is_refused_without_a_locale(kernel: ModuleType,
     state = bytearray(kernel.merge_state_bytes(1))
     calls: list[Callable[[object], object]] = [
         lambda locale: kernel.encode(program, locale, bytearray(size), size, 0, 0, 0, 0),
-        lambda locale: kernel.sort(program, locale, bytearray(size), size, 0),
+        lambda locale: sort_all(kernel, program, locale, bytearray(size), size, 0),
         lambda locale: kernel.check(program, locale, bytearray(size), size, 0),
         lambda locale: kernel.merge(program, locale, bytearray(size), bytearray(cursors), 1, state, bytearray(9)),
     ]
