@@ -14,7 +14,7 @@ from pysort.errors import ASCII_PRINTABLE, SortError
 from pysort.help import help_text
 from pysort.keys.locale import PLAIN, category_name, load_locale
 from pysort.keys.spec import parse_key, parse_obsolescent
-from pysort.options import check_check
+from pysort.options import check_check, check_compare_hints
 from pysort.output import Output
 from pysort.prepare import effective_keys, input_names, make_order, make_plan
 from pysort.sorter import check_sorted, sort
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any, NoReturn
 
+    from pysort.keys.locale import Locale
+    from pysort.keys.spec import KeySpec
     from pysort.options import Options
 
     Write = Callable[[memoryview], None]
@@ -116,18 +118,15 @@ def execute(program: bytes, words: Sequence[bytes], messages: Messages) -> SortS
     files = input_names(options)
     keys = effective_keys(options)
     locale = load_locale(os.environb, implementation)
-    annotate = None
-    if options.debug:
-        from pysort.diagnostics import Annotator, remarks
-
-        for remark in remarks(options, keys, locale):
-            messages.warn(remark)
-
-        def annotate(write: Write) -> Write:
-            return Annotator(options, keys, locale, write).write
-
+    annotate = debug(options, keys, locale, messages) if options.debug else None
     order = make_order(options, keys, locale, implementation)
     check_check(options, files)
+    check_compare_hints(options)
+    if options.compare_hints is not None:
+        from pysort.compare import compare
+
+        print_text(compare(order, options, files, environment, lambda text: messages.warn(SortError(text))))
+        return stats
     if options.output is not None and hasattr(_signal, "SIGPIPE"):
         _signal.signal(_signal.SIGPIPE, _signal.SIG_IGN)  # a FIFO that -o names ends in a message
     plan = make_plan(options, environment, files)
@@ -145,6 +144,15 @@ def execute(program: bytes, words: Sequence[bytes], messages: Messages) -> SortS
         if options.stats:
             messages.say(stats_text(stats, options, perf_counter_ns() - started, status))
     return stats
+
+
+def debug(options: Options, keys: Sequence[KeySpec], locale: Locale, messages: Messages) -> Callable[[Write], Write]:
+    """Make the remarks of --debug. Returns what underlines the lines on their way to the output."""
+    from pysort.diagnostics import Annotator, remarks
+
+    for remark in remarks(options, keys, locale):
+        messages.warn(remark)
+    return lambda write: Annotator(options, keys, locale, write).write
 
 
 def stats_text(stats: SortStats, options: Options, elapsed_ns: int, status: int) -> bytes:

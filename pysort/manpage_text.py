@@ -42,6 +42,9 @@ DETAILS = {
     "madvise": "See `madvise`(2). It is given for each part of a file that is mapped.",
     "read-size": "This is rounded up to whole blocks, which are at most 64 KiB, and never more than there is room for. "
     "Without it inputs are read by at most 1 MiB.",
+    "stats": "See Statistics below.",
+    "compare-hints": "See Comparing strategies below. By default they are `none`, `sequential`, `willneed`, "
+    "`willneed-chunked`, `mmap` and `direct`.",
     "version": "This also tells which kernel runs, C or Python.",
 }
 
@@ -159,6 +162,30 @@ before they read them; this makes the system read ahead, so it changes what it m
 text, and in JSON where that is another:
 {figures}
 
+= Comparing strategies
+
+`--compare-hints` answers which way of reading is fastest for these files on these disks, and by how much. It takes any
+other options and sorts as they say, again and again, each time in a process of its own that throws its output away:
+neither standard output nor the file of `-o` gets it. _STRATEGIES_ are separated by colons, and each is a list, by
+commas, of _HINTS_ and at most one way of reading: `pread`, `mmap`, `populate` (`mmap` with `--mmap-flags=populate`) or
+`direct`. They take the place of `--fadvise` and `--run-fadvise`, of `--reader` and `--input-reader`, and hold for
+inputs and runs alike. `none` is always among them. Only regular files can be compared.
+
+There are three rounds, and up to nine where jobs are short. Each round runs every strategy twice. When it is cold the
+inputs' own pages have been dropped from the page cache before, and those of the runs before each merge, which is not
+counted as time. The cache of other files is left as it is. When it is warm the inputs have been read before. Whether
+they are in the cache is checked each time, and it is told where they cannot be had cold, as on tmpfs, or warm, as when
+they do not fit the memory. The output of all jobs must be the same: it is an error if it is not.
+
+The table shows medians over the rounds: the time; how many times as fast as `none` that is; the time inside reads;
+bytes read from inputs and runs, divided by the time; reads that the devices served meanwhile, for others too, and n/a
+where the file system has no single device that tells; processor time as a part of the time; page faults, minor and
+major; and the most space that temporary files took.
+
+The last sentence names the fastest strategy. One counts as faster than another only if their medians are further apart
+than the slowest and the fastest round of either, where of more than three rounds the slowest and the fastest quarter
+are left out: anything less is called noise.
+
 # EXIT STATUS
 - `0`
 All went well.
@@ -226,6 +253,10 @@ Sort a file in place and drop repeated lines:
 Sort file names, whatever is in them:
 
     find . -print0 | pysort -z | xargs -0 ls -d
+
+See how this file is read fastest on this disk:
+
+    pysort --compare-hints -S 1G -k 2,2n big.txt
 
 Keep the page cache for others while runs are read back:
 

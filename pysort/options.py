@@ -136,6 +136,10 @@ class Options:
         self.bytes: Final = bytes
         self.request: Final = request
 
+    def changed(self, **changes: Any) -> Options:
+        """The same with these attributes."""
+        return Options(**{name: getattr(self, name) for name in self.__slots__} | changes)
+
 
 def check_files0_from(options: Options) -> None:
     """Raises SortError when the inputs are named twice over."""
@@ -153,6 +157,14 @@ def check_debug(options: Options) -> None:
     other = options.check or ("o" if options.output is not None else "")
     if options.debug and other:
         raise SortError(b"options '-", other.encode(), b" --debug' are incompatible")
+
+
+def check_compare_hints(options: Options) -> None:
+    """Raises SortError for --compare-hints with an option that reports something else."""
+    letter = options.check and f"-{options.check}"
+    other = letter or ("--debug" if options.debug else "--stats" if options.stats else "")
+    if options.compare_hints is not None and other:
+        raise SortError(b"options '", other.encode(), b" --compare-hints' are incompatible")
 
 
 def check_check(options: Options, files: Sequence[bytes]) -> None:

@@ -183,8 +183,7 @@ def _hint_lines(found: dict[str, Any]) -> list[str]:
         if given:
             lines.append(f"hints on {label}".ljust(_LABEL_COLUMN - 2) + "; ".join(given))
         lines += [
-            f"  {name}".ljust(_LABEL_COLUMN - 2)
-            + f"in page cache: {seen['before_bytes']} bytes before, {seen['after_bytes']} bytes after"
+            f"  {name}: {seen['before_bytes']} bytes in page cache before, {seen['after_bytes']} after"
             for name, seen in found[side]["hint_residency"].items()
         ]
     return ["", *lines] if lines else []

@@ -42,6 +42,7 @@ class Sorter:
 
     __slots__ = (
         "_arena",
+        "_before_pass",
         "_generator",
         "_input_fan_in",
         "_open_input",
@@ -62,6 +63,7 @@ class Sorter:
         output: Output,
         spill: SpillSpace,
         stats: SortStats,
+        before_pass: Callable[[SpillSpace], None] | None,
     ) -> None:
         self._order = order
         self._plan = plan
@@ -69,6 +71,7 @@ class Sorter:
         self._output = output
         self._spill = spill
         self._stats = stats
+        self._before_pass = before_pass
         self._input_fan_in = plan.input_fan_in
         self._arena = Arena(plan.arena_bytes)
         self._generator: RunGenerator | None = None
@@ -95,6 +98,8 @@ class Sorter:
 
     def _merge_all(self, sources: list[Source]) -> None:
         while sources:
+            if self._before_pass is not None:
+                self._before_pass(self._spill)
             merges = merge_pass(len(sources), self._fan_in(sources))
             is_last = merges == [(0, len(sources))]
             sources = self._last_pass(sources) if is_last else self._pass(sources, merges)
@@ -186,10 +191,11 @@ def sort(
     stats: SortStats,
     warn: Callable[[SortError], None],
     annotate: Callable[[Write], Write] | None = None,
+    before_pass: Callable[[SpillSpace], None] | None = None,
 ) -> None:
     """Sort or merge as the options say. names: of all inputs. Fills stats. warn: told what the user should know though
-    the sort goes on. annotate: makes what lines are written with out of the output's own write. Raises SortError;
-    whatever happens, nothing is left behind."""
+    the sort goes on. annotate: makes what lines are written with out of the output's own write. before_pass: called
+    before each merge pass. Raises SortError; whatever happens, nothing is left behind."""
     input_access, run_access = accesses(options, plan.map_bytes, plan.run_read_bytes, plan.free_bytes)
     check_readable(names)
     output = Output(options.output, stats.output)
@@ -210,7 +216,7 @@ def sort(
         stats.runs,
         compressor=None if options.compress_program is None else Compressor(options.compress_program, warn),
     ) as spill:
-        sorter = Sorter(order, plan, open_named, output, spill, stats)
+        sorter = Sorter(order, plan, open_named, output, spill, stats, before_pass)
         try:
             if options.merge:
                 sorter.merge(without_repeated_stdin(names))

@@ -34,7 +34,9 @@ LAYERS = [
     ["runs", "merge", "check", "output", "diagnostics"],
     ["sorter"],
     ["prepare"],
-    ["api", "report"],
+    ["api", "report", "comparison", "child"],
+    ["strategies"],
+    ["compare"],
     ["cli"],
     ["__main__"],
 ]

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import support
 from hypothesis import given
 from hypothesis import strategies as st
 from support import CONTENDER, run
@@ -20,6 +21,8 @@ from pysort import figures, report
 from pysort.manpage import render
 from pysort.stats import SortStats
 from pysort.storage.hints import HintResult
+
+pytestmark = pytest.mark.skipif(support.testing_gnu_itself(), reason="GNU sort has no such option")
 
 SECOND_NS = 10**9
 USAGE = report.Usage(1.5, 0.25, 100, 2, 30 << 20)
@@ -125,7 +128,7 @@ def test_text_shows_notes_and_hints_and_no_excess_of_nothing() -> None:
     text = report.as_text(facts(job()))
     assert b"\nnote on runs      populate refused: \xff (2 times)\n" in text
     assert b"\nhints on runs     sequential: 1 taken; willneed: 1 EINVAL\n" in text
-    assert b"\n  sequential      in page cache: 0 bytes before, 4096 bytes after\n" in text
+    assert b"\n  sequential: 0 bytes in page cache before, 4096 after\n" in text
     assert b"over -S" not in text
 
 

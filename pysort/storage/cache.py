@@ -10,6 +10,7 @@ from pysort.storage import syscalls
 from pysort.storage.handle import Handle
 
 GRAIN_BYTES = 64 << 10
+LOAD_BYTES = 1 << 20
 DROP_TRIES_N = 200
 DROP_PAUSE_SECONDS = 0.002
 
@@ -50,9 +51,11 @@ def resident_ranges(fd: int, start: int, stop: int) -> list[tuple[int, int]] | N
 def drop(fd: int) -> int | None:
     """Write the file out and drop it from the page cache. Returns the bytes that stayed (0 when all
     went), None where the system does not tell. Pages stay that somebody has mapped, and all of them
-    on tmpfs. Raises OSError from fsync.
+    on tmpfs and where there is no advice (macOS). Raises OSError from fsync.
     """
     os.fsync(fd)
+    if not hasattr(os, "posix_fadvise"):
+        return resident_bytes(fd)
     left: int | None = None
     # Pages still under read-ahead are passed over: ask again until they have arrived and gone.
     for _ in range(DROP_TRIES_N):
@@ -62,3 +65,16 @@ def drop(fd: int) -> int | None:
             break
         time.sleep(DROP_PAUSE_SECONDS)
     return left
+
+
+def load(fd: int) -> int | None:
+    """Read the file into the page cache, unless all of it is there. Returns how many of its bytes are there then, in
+    whole pages, None where the system does not tell. Raises OSError."""
+    resident = resident_bytes(fd)
+    if resident is not None and resident >= os.fstat(fd).st_size:
+        return resident
+    buffer = memoryview(bytearray(LOAD_BYTES))
+    at = 0
+    while n := os.preadv(fd, [buffer], at):
+        at += n
+    return resident_bytes(fd)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import zlib
 
+from pysort.storage.cache import drop
 from pysort.storage.compressor import PIPE_BYTES
 from pysort.storage.iostats import IoStats
 from pysort.storage.runreader import CompressedRunReader, RunReader
@@ -204,6 +205,13 @@ class SpillSpace:
         if run.compressor is not None:
             return CompressedRunReader(run, self.counters, self.stats, self._access, readers_n, run.compressor)
         return RunReader(run, self.counters, self.stats, self._access, readers_n)
+
+    def drop_cache(self) -> int | None:
+        """Write all runs out and drop them from the page cache. Returns the bytes that stayed, None where the system
+        does not tell. Raises OSError."""
+        left = [drop(file.handle.fd) for file in self._files]
+        known = [n for n in left if n is not None]
+        return sum(known) if len(known) == len(left) else None
 
     def close(self) -> None:
         """Every run is gone, readers must not be used any more, and no program runs any more. The first error of

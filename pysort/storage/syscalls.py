@@ -20,6 +20,8 @@ SYNC_FILE_RANGE_WRITE = 2
 SYNC_FILE_RANGE_WAIT_AFTER = 4
 FALLOC_FL_KEEP_SIZE = 1
 FALLOC_FL_PUNCH_HOLE = 2
+PR_SET_PDEATHSIG = 1
+SIGKILL = 9
 CACHESTAT_NR = 451  # the same on every architecture but alpha
 
 _libc: list[ctypes.CDLL] = []  # one, once it is needed
@@ -61,6 +63,17 @@ def punch_hole(fd: int, offset: int, length: int) -> int:
     call.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64]
     mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE
     return ctypes.get_errno() if call(fd, mode, offset, length) else 0
+
+
+def die_with_parent() -> int:
+    """Have this process killed when its parent ends."""
+    import ctypes
+
+    call = _function("prctl")
+    if call is None or sys.platform != "linux":
+        return errno.ENOSYS
+    call.argtypes = [ctypes.c_int, ctypes.c_ulong]
+    return ctypes.get_errno() if call(PR_SET_PDEATHSIG, SIGKILL) else 0
 
 
 def cached_pages(fd: int, offset: int = 0, length: int = 0) -> tuple[int, int]:
