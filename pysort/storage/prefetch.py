@@ -15,6 +15,7 @@ import errno
 import os
 
 from pysort.storage import hints
+from pysort.storage.workers import wait_all
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -280,15 +281,13 @@ class PrefetchStream:
         """Nothing is under way any more when it returns; the workers stay the caller's."""
         self._blocks = self._next_block = self._pending = None
         started, self._started = self._started, []
-        for request in started:
-            if request.job is not None:
-                request.job.cancel()
-        for request in started:
-            if request.job is not None:
-                try:
-                    request.job.wait()
-                except OSError:  # of a block that nobody will ask for
-                    pass
+        jobs = [request.job for request in started if request.job is not None]
+        for job in jobs:
+            job.cancel()
+        try:
+            wait_all(jobs)
+        except OSError:  # of a block that nobody will ask for
+            pass
         self._ahead_n = self._ahead_bytes = 0
 
     def __enter__(self) -> PrefetchStream:
