@@ -9,11 +9,16 @@ read-ahead state of its own, made no difference on the first and was slower on t
 
 from __future__ import annotations
 
+import errno
+
+from pysort.storage.positional import Pread
 from pysort.storage.workers import Workers, wait_all
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from pysort.storage.advice import Advisor
     from pysort.storage.handle import Handle
+    from pysort.storage.iostats import IoStats
 
 LEAST_PIECE_BYTES = 256 << 10
 ALIGN_BYTES = 4096
@@ -74,6 +79,24 @@ class ParallelReads:
         workers, self._workers = self._workers, None
         if workers is not None:
             workers.close()
+
+
+class ParallelPread(Pread):
+    """Reads with preadv in threads_n threads. Whether they found the page cache filled is not known."""
+
+    __slots__ = ("_reads",)
+
+    def __init__(self, handle: Handle, stats: IoStats, advisor: Advisor, threads_n: int) -> None:
+        super().__init__(handle, stats, advisor)
+        advisor.read_answered(errno.ENOTSUP)  # pieces are read without flags
+        self._reads = ParallelReads(handle, threads_n)
+
+    def _read(self, offset: int, view: memoryview, stop: int) -> tuple[int, int | None]:
+        return self._reads.read(offset, view), None
+
+    def close(self, offset: int) -> None:
+        self._reads.close()
+        super().close(offset)
 
 
 class _Piece:
