@@ -21,6 +21,7 @@ ALIGN_BYTES = 64
 KEY_ROOM_BYTES = 24  # left for a header and a key when lines are taken; longer keys leave the last lines for later
 
 _OFFSETS = struct.Struct("=8x2I")  # of a record
+_PREFIX = struct.Struct("=Q")  # at the start of a record
 _HEADER = struct.Struct("=2I")
 
 
@@ -171,6 +172,12 @@ class LineBuffer:
         if self._order.keyed:
             start, length = _HEADER.unpack_from(self.view, start - _HEADER.size)
         return start, length
+
+    @property
+    def last_prefix(self) -> int:
+        """Prefix of the last of n >= 1 records."""
+        prefix: int = _PREFIX.unpack_from(self.view, self.top - self.n * _OFFSETS.size)[0]
+        return prefix
 
     def carry(self, view: memoryview, keep_last: bool = False) -> None:
         """Begin anew in `view` (this one or another) with the text that was not split yet, behind the last record's

@@ -129,7 +129,7 @@ def execute(program: bytes, words: Sequence[bytes], messages: Messages) -> SortS
         return stats
     if options.output is not None and hasattr(_signal, "SIGPIPE"):
         _signal.signal(_signal.SIGPIPE, _signal.SIG_IGN)  # a FIFO that -o names ends in a message
-    plan = make_plan(options, environment, files)
+    plan = make_plan(options, environment, files, stats.inputs)
     status = FAILURE
     try:
         if options.check:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pysort.arena import Arena
     from pysort.kernel import Order
     from pysort.stats import SortStats
+    from pysort.storage.forecast import Forecast
     from pysort.storage.readers import InputReader
     from pysort.storage.runreader import RunReader
 
@@ -48,6 +49,13 @@ class InputRun(LineReader):
     def release(self) -> None:
         """Nothing to give back: the file is the user's."""
 
+    @property
+    def stored_position(self) -> int:
+        return 0
+
+    def prefetch(self, start: int, stop: int) -> None:
+        """Nothing to ask for: the kernel reads ahead of each input by itself."""
+
 
 if TYPE_CHECKING:
     Reader = RunReader | InputRun
@@ -57,16 +65,24 @@ class Merge:
     """One merge of several runs.
 
     readers: one for each run or input, in the order in which equal lines come out. window_bytes: for each of them; all
-    of them fit the arena.
+    of them fit the arena. forecast: over the same readers, if they are to be read ahead.
     """
 
-    __slots__ = ("_arena", "_bases", "_buffers", "_cursors", "_order", "_readers", "_state")
+    __slots__ = ("_arena", "_bases", "_buffers", "_cursors", "_forecast", "_order", "_readers", "_state")
 
-    def __init__(self, order: Order, arena: Arena, readers: Sequence[Reader], window_bytes: int) -> None:
+    def __init__(
+        self,
+        order: Order,
+        arena: Arena,
+        readers: Sequence[Reader],
+        window_bytes: int,
+        forecast: Forecast | None = None,
+    ) -> None:
         n = len(readers)
         self._order = order
         self._arena = arena
         self._readers = readers
+        self._forecast = forecast
         self._bases = [i * window_bytes for i in range(n)]
         self._buffers = [
             LineBuffer(order, arena.view[base : base + window_bytes], MERGE_RECORD_BYTES) for base in self._bases
@@ -114,6 +130,8 @@ class Merge:
             if not fits or not self._has_room(buffer, reader):
                 self._grow(i)
         reader.release()
+        if self._forecast is not None:
+            self._forecast.fed(i, buffer)
         _CURSOR.pack_into(
             self._cursors,
             i * _CURSOR.size,

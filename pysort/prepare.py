@@ -8,7 +8,7 @@ from pysort.keys.locale import PLAIN, open_collation
 from pysort.keys.program import compile as compile_program
 from pysort.keys.spec import KeySpec, check_compatible, inherit
 from pysort.options import check_debug, check_files0_from
-from pysort.plan import SortPlan
+from pysort.plan import InputSample, SortPlan
 from pysort.storage.compressor import largest_fan_in
 from pysort.storage.names import read_names
 from pysort.storage.readers import STDIN, input_bytes
@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     from pysort.environ import Environment
     from pysort.keys.locale import Locale
     from pysort.options import Options
+    from pysort.storage.iostats import IoStats
+
+# 512 KiB, a few milliseconds on a disk that takes several requests at a time.
+SAMPLE_BLOCKS_N = 32
+SAMPLE_BLOCK_BYTES = 16 << 10
 
 
 DEFAULT_THREAD_N = 8  # as GNU sort: more bring little
@@ -35,7 +40,8 @@ def input_names(options: Options) -> Sequence[bytes]:
     return options.files or (STDIN,)
 
 
-def make_plan(options: Options, environment: Environment, files: Sequence[bytes]) -> SortPlan:
+def make_plan(options: Options, environment: Environment, files: Sequence[bytes], io: IoStats) -> SortPlan:
+    """io: counts what is read of inputs to know them before the sort."""
     memory = environment.default_memory()
     if options.buffer_size is not None:
         memory = options.buffer_size.resolve(environment.memory_bytes)
@@ -45,17 +51,37 @@ def make_plan(options: Options, environment: Environment, files: Sequence[bytes]
     descriptor_n = free_descriptor_n(environment.descriptor_limit_n) if options.merge else None
     if descriptor_n is not None:  # one for the output, one for the runs in each directory
         descriptor_n -= (options.output is not None) + len(options.temporary_directories or (b"",))
+    total = input_bytes(files)
+    sample = None
+    if total is not None and total > memory and not (options.merge or options.check):
+        sample = sample_inputs(files, b"\0" if options.zero_terminated else b"\n", io)
     return SortPlan(
         memory,
         batch_size=batch_size,
-        input_bytes=input_bytes(files),
+        input_bytes=total,
         input_mapped=options.input_reader != "pread",
         runs_mapped=options.reader != "pread" or (options.merge and options.input_reader != "pread"),
         descriptor_n=descriptor_n,
         thread_n=options.parallel or min(environment.cpu_n, DEFAULT_THREAD_N),
         read_size=options.read_size,
         free_bytes=environment.free_bytes,
+        prefetch_n=options.prefetch,
+        parallel_reads_n=options.parallel_reads,
+        sample=sample,
     )
+
+
+def sample_inputs(files: Sequence[bytes], separator: bytes, io: IoStats) -> InputSample | None:
+    """From all over the inputs, which are regular files. None where they cannot be read: the sort will say why."""
+    from pysort.storage.sample import read_sample
+
+    sample = InputSample()
+    try:
+        for block in read_sample(files, SAMPLE_BLOCK_BYTES, SAMPLE_BLOCKS_N, io):
+            sample.add(block, separator)
+    except OSError:
+        return None
+    return sample if sample.text_bytes else None
 
 
 def effective_keys(options: Options) -> list[KeySpec]:

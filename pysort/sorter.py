@@ -13,6 +13,7 @@ from pysort.plan import merge_pass
 from pysort.runs import Inputs, RunGenerator
 from pysort.storage.access import accesses
 from pysort.storage.compressor import Compressor
+from pysort.storage.forecast import Forecast
 from pysort.storage.readers import STDIN, LineReader, check_readable, open_input
 from pysort.storage.spill import SpillSpace
 from pysort.storage.workers import Workers
@@ -165,12 +166,17 @@ class Sorter:
         self._stats.merges_n += 1
         if self._arena.size != self._plan.arena_bytes:  # it was shared, or a long line has been here
             self._arena.resize(self._plan.arena_bytes)
-        merge = Merge(self._order, self._arena, readers, self._plan.window_bytes(len(readers)))
+        window_bytes = self._plan.window_bytes(len(readers))
+        merge = Merge(self._order, self._arena, readers, window_bytes, self._forecast(readers))
         try:
             merge.run(self._outs[0], write)
         finally:
             merge.close()
         self._stats.longest_line_bytes = max(self._stats.longest_line_bytes, merge.longest)
+
+    def _forecast(self, readers: Sequence[Reader]) -> Forecast | None:
+        run_bytes = self._plan.prefetch_n * self._plan.block_bytes
+        return Forecast(readers, run_bytes, self._plan.ahead_bytes) if run_bytes else None
 
     def close(self) -> None:
         self._workers.close()

@@ -54,10 +54,10 @@ class Access:
     kind: "pread", "mmap" or "direct", for regular files. map_flags: bits beside MAP_SHARED. advice: for mappings, ""
     for none. map_bytes: for the windows and aligned buffers of all that is open at one time. read_bytes: most that one
     read asks for, whole blocks of runs; None: as much as there is room for. populate_bytes: a file that is larger is
-    not populated; None without a limit.
+    not populated; None without a limit. threads_n: that read one input at a time, by pread alone.
     """
 
-    __slots__ = ("advice", "kind", "map_bytes", "map_flags", "populate_bytes", "read_bytes", "strategy")
+    __slots__ = ("advice", "kind", "map_bytes", "map_flags", "populate_bytes", "read_bytes", "strategy", "threads_n")
 
     def __init__(
         self,
@@ -69,6 +69,7 @@ class Access:
         map_bytes: int = LARGEST_WINDOW_BYTES,
         read_bytes: int | None = None,
         populate_bytes: int | None = None,
+        threads_n: int = 1,
     ) -> None:
         self.kind: Final = kind
         self.strategy: Final = strategy or Strategy()
@@ -77,6 +78,7 @@ class Access:
         self.map_bytes: Final = map_bytes
         self.read_bytes: Final = read_bytes
         self.populate_bytes: Final = populate_bytes
+        self.threads_n: Final = threads_n
 
     def window_bytes(self, readers_n: int) -> int:
         """The most that one mapping shows or one aligned buffer holds when so many are open."""
@@ -93,6 +95,7 @@ def accesses(
     kind = options.input_reader
     if options.merge and options.reader != "pread":
         kind = options.reader  # the inputs are read as runs are
+    threads_n = 1 if options.merge else options.parallel_reads  # a merge reads from all its inputs as it is
     flags = parse_map_flags(options.mmap_flags, b"--mmap-flags")
     inputs, runs = (
         Access(
@@ -103,8 +106,9 @@ def accesses(
             map_bytes=map_bytes,
             read_bytes=read_bytes,
             populate_bytes=populate_bytes,
+            threads_n=threads_n,
         )
-        for kind, strategy in zip((kind, options.reader), strategies, strict=True)
+        for kind, strategy, threads_n in zip((kind, options.reader), strategies, (threads_n, 1), strict=True)
     )
     return inputs, runs
 

@@ -11,10 +11,11 @@ Adjacent blocks are read by one request of at most COMBINED_BYTES.
 
 from __future__ import annotations
 
-import errno
 import os
 
-from pysort.storage import hints
+from pysort.storage.advice import advise
+from pysort.storage.hints import HintResult
+from pysort.storage.workers import wait_all
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,14 +50,8 @@ class FileBlocks:
 
     def advise(self, offset: int, length: int) -> int:
         """Ask the kernel to bring these bytes. Returns 0 or an errno."""
-        if not hasattr(os, "posix_fadvise"):
-            return errno.ENOSYS
-        try:
-            with self._handle.use() as fd:
-                os.posix_fadvise(fd, offset, length, os.POSIX_FADV_WILLNEED)
-        except OSError as error:
-            return error.errno or errno.EINVAL
-        return 0
+        with self._handle.use() as fd:
+            return advise(fd, "POSIX_FADV_WILLNEED", offset, length)
 
     def read(self, offset: int, view: memoryview) -> int:
         """Fill view. Returns the bytes, fewer only at the end of the file. Raises OSError."""
@@ -249,7 +244,7 @@ class PrefetchStream:
         started = self._stats.start()
         error = self._source.advise(request.offset + request.filled, request.size - request.filled)
         took = self._stats.start() - started
-        self._stats.count_hints([hints.HintResult("prefetch", error, took)])
+        self._stats.count_hints([HintResult("prefetch", error, took)])
         self.advised_n += 1
 
     def _read_rest(self, request: _Request) -> int:
@@ -280,15 +275,13 @@ class PrefetchStream:
         """Nothing is under way any more when it returns; the workers stay the caller's."""
         self._blocks = self._next_block = self._pending = None
         started, self._started = self._started, []
-        for request in started:
-            if request.job is not None:
-                request.job.cancel()
-        for request in started:
-            if request.job is not None:
-                try:
-                    request.job.wait()
-                except OSError:  # of a block that nobody will ask for
-                    pass
+        jobs = [request.job for request in started if request.job is not None]
+        for job in jobs:
+            job.cancel()
+        try:
+            wait_all(jobs)
+        except OSError:  # of a block that nobody will ask for
+            pass
         self._ahead_n = self._ahead_bytes = 0
 
     def __enter__(self) -> PrefetchStream:

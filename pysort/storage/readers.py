@@ -160,6 +160,22 @@ class FileReader(InputReader):
         super().close()
 
 
+class PositionReader(FileReader):
+    """Reads a regular file where the descriptor stands, and leaves it where reading ended: standard input, when several
+    threads read it."""
+
+    __slots__ = ()
+
+    def _read(self, view: memoryview) -> int:
+        self._at = os.lseek(self._handle.fd, 0, os.SEEK_CUR)
+        n = super()._read(view)
+        os.lseek(self._handle.fd, self._at, os.SEEK_SET)
+        return n
+
+    def _position(self) -> int:
+        return os.lseek(self._handle.fd, 0, os.SEEK_CUR)
+
+
 class LineReader:
     """An input of complete lines: a separator that the last one lacks is supplied. The end is looked for once only: at
     a terminal everybody would have to say it again. `ended`: nothing follows."""
@@ -209,7 +225,16 @@ def open_input(name: bytes, access: Access, stats: IoStats, readers_n: int = 1) 
     advisor = Advisor(handle, access.strategy, stats)
     is_regular = stat.S_ISREG(status.st_mode)
     advisor.open(status.st_size if is_regular else 0)
-    if name == STDIN or not is_regular or not status.st_size:
+    has_pieces = is_regular and status.st_size > 0
+    if has_pieces and access.threads_n > 1 and access.kind == "pread":
+        from pysort.storage.parallel import ParallelPread
+
+        if name == STDIN:
+            advisor.start(os.lseek(handle.fd, 0, os.SEEK_CUR))
+        parallel = ParallelPread(handle, stats, advisor, access.threads_n)
+        kind = PositionReader if name == STDIN else FileReader
+        return kind(name, handle, stats, parallel, access.read_bytes)
+    if name == STDIN or not has_pieces:
         return StreamReader(name, handle, stats, advisor)
     positional = open_positional(handle, access, stats, advisor, readers_n, foreign=True)
     return FileReader(name, handle, stats, positional, access.read_bytes)

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import zlib
 
-from pysort.storage.advice import Advisor
+from pysort.storage.advice import Advisor, advise
 from pysort.storage.compressor import PIPE_BYTES
+from pysort.storage.hints import HintResult
 from pysort.storage.positional import ALIGN_BYTES, CutShort, open_positional
 from pysort.storage.spillfile import Extent, SpillCounters, SpilledRun, run_error
 
@@ -89,6 +90,22 @@ class RunReader:
         self._verify(view[:length])
         self.position += length
         return length
+
+    @property
+    def stored_position(self) -> int:
+        """Bytes read so far of what is stored."""
+        return self.position
+
+    def prefetch(self, start: int, stop: int) -> None:
+        """Ask the kernel for stored bytes start..stop-1, or what there is of them. In vain where reads do not use its
+        cache."""
+        if self._access.kind == "direct":
+            return
+        for extent, offset, length in self._pieces(start, stop):
+            started = self._stats.start()
+            with extent.file.handle.use() as fd:
+                error = advise(fd, "POSIX_FADV_WILLNEED", offset, length)
+            self._stats.count_hints([HintResult("prefetch", error, self._stats.start() - started)])
 
     def _load(self, view: memoryview) -> None:
         """Fill view with the run's next bytes."""
@@ -167,7 +184,7 @@ class RunReader:
 
     def _releasable(self) -> int:
         """How many stored bytes are not needed any more."""
-        return self.position - self._held_n
+        return self.stored_position - self._held_n
 
     def _finish(self) -> None:
         if self._positional is not None:
@@ -255,8 +272,9 @@ class CompressedRunReader(RunReader):
         self._fill(self._given, extent, offset, piece)
         return piece
 
-    def _releasable(self) -> int:
-        return self._given - self._held_n
+    @property
+    def stored_position(self) -> int:
+        return self._given
 
     def close(self) -> None:
         self._child.abandon()

@@ -13,7 +13,7 @@ from pysort.storage.workers import Workers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from pysort.storage.hints import Strategy
 
@@ -21,7 +21,7 @@ READ_AHEAD_WORKERS_N = 8
 
 
 def sample_blocks(size: int, block_bytes: int, fraction: float, seed: int = 0) -> list[tuple[int, int]]:
-    """(offset, length) of about this fraction (0 < fraction <= 1) of a file's blocks, one at least, in ascending order:
+    """(offset, length) of about this fraction of a file's blocks, one at least, in ascending order:
     out of each of so many equal parts of the file one block by chance. The last block of the file may be shorter."""
     import _random
 
@@ -100,6 +100,35 @@ def scan_blocks(
         total.add(scan)
         stats.add(count)
     return total
+
+
+def read_sample(paths: Sequence[bytes], block_bytes: int, n: int, stats: IoStats) -> Iterator[bytes]:
+    """About n blocks out of all of these regular files, the more of one the larger it is. `-` is standard input, from
+    where it stands, which it is left. Raises OSError."""
+    spans = [_span(path) for path in paths]
+    total = sum(size for _, size in spans)
+    blocks = sample_blocks(total, block_bytes, n * block_bytes / total) if total else []
+    base = 0
+    for path, (start, size) in zip(paths, spans, strict=True):
+        stop = base + size
+        own = [(start + at - base, min(length, stop - at)) for at, length in blocks if base <= at < stop]
+        base = stop
+        if own:
+            with _open(path) as handle, PrefetchStream(FileBlocks(handle), own, stats, distance=n) as stream:
+                for view in stream:
+                    yield bytes(view)
+
+
+def _open(path: bytes) -> Handle:
+    return Handle(0, owned=False) if path == b"-" else Handle.open(path, os.O_RDONLY)
+
+
+def _span(path: bytes) -> tuple[int, int]:
+    """Where reading begins, and how many bytes are left."""
+    if path != b"-":
+        return 0, os.stat(path).st_size
+    start = os.lseek(0, 0, os.SEEK_CUR)
+    return start, max(os.fstat(0).st_size - start, 0)
 
 
 def _scan(

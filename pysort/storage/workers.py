@@ -11,7 +11,7 @@ from _thread import allocate_lock, start_new_thread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 
 class Job:
@@ -90,6 +90,21 @@ class Workers:
         while self._ended:
             self._ended[-1].acquire()
             self._ended.pop()
+
+
+def wait_all(jobs: Iterable[Job]) -> None:
+    """Returns when all are done, whatever a signal's handler raises meanwhile. Raises that, or what a job raised."""
+    failure: BaseException | None = None
+    for job in jobs:
+        done = False
+        while not done:
+            try:
+                job.wait()
+                done = True
+            except BaseException as error:  # what a job raises comes once
+                failure = error
+    if failure is not None:
+        raise failure
 
 
 def _work(jobs: SimpleQueue[Job | None], ended: object) -> None:
