@@ -220,7 +220,7 @@ def run_job(order: Order, options: Options, names: Sequence[bytes], environment:
     started = perf_counter_ns()
     sort(
         order,
-        make_plan(options, environment, names),
+        make_plan(options, environment, names, stats.inputs),
         options,
         names,
         environment,

@@ -44,27 +44,27 @@ _PARTS_N = 256
 class Room:
     """What is free between text and records. Text and keys are taken from below, records from above, by any thread."""
 
-    __slots__ = ("_high", "_lock", "_top", "low")
+    __slots__ = ("_due", "_high", "_lock", "_top", "low")
 
     def __init__(self, top: int, low: int) -> None:
         self._lock = allocate_lock()
         self._top = top
         self._high = top
+        self._due = 0  # bytes that are expected for keys of records that have none yet
         self.low = low
 
     @property
     def free(self) -> int:
         """Bytes, those of one more record not counted: 0 or less when the buffer is full."""
-        return self._high - self.low - SORT_RECORD_BYTES
+        return self._high - self.low - self._due - SORT_RECORD_BYTES
 
     def take(self, size: int) -> int | None:
         """Where the bytes begin, None if there are not so many."""
         with self._lock:
             if size > self.free:
                 return None
-            start = self.low
             self.low += size
-            return start
+            return self.low - size
 
     def extend(self, stop: int, size: int) -> bool:
         """Take them at `stop`, if nothing has been taken behind it."""
@@ -80,17 +80,28 @@ class Room:
             if self.low == stop:
                 self.low = used
 
-    def take_records(self, n: int, more: int) -> int:
-        """Room for up to `more` records behind the first n. Returns for how many in all."""
+    def take_records(self, n: int, more: int, key_bytes: int) -> int:
+        """Room for up to `more` records behind the first n, with keys of about so many bytes. Returns for how many in
+        all."""
         with self._lock:
-            n += max(min(more, (self._top - n * SORT_RECORD_BYTES - self.low) // SORT_RECORD_BYTES), 0)
+            free = self._top - n * SORT_RECORD_BYTES - self.low - self._due
+            n += min(more, max(free // (SORT_RECORD_BYTES + key_bytes), int(free >= SORT_RECORD_BYTES)))
             self._high = self._top - n * SORT_RECORD_BYTES
             return n
 
-    def settle_records(self, n: int) -> None:
-        """There are n, and room for no more."""
+    def settle_records(self, n: int, key_bytes: int) -> None:
+        """There are n, and room for no more. The last ones will need so many bytes for their keys."""
         with self._lock:
             self._high = self._top - n * SORT_RECORD_BYTES
+            self._due += key_bytes
+
+    def take_keys(self, size: int, due: int) -> tuple[int, int]:
+        """Up to `size` bytes for keys, for which `due` were expected: start and end."""
+        with self._lock:
+            self._due -= due
+            start = self.low
+            self.low += max(min(size, self.free + SORT_RECORD_BYTES), 0)
+            return start, self.low
 
 
 class Piece:
@@ -100,13 +111,14 @@ class Piece:
     keys are needed), and `rest` is where the first line begins that has no good record; `stop` when all have.
     """
 
-    __slots__ = ("before", "done", "job", "last", "longest", "rest", "split", "start", "stop")
+    __slots__ = ("before", "done", "job", "key_bytes", "last", "longest", "rest", "split", "start", "stop")
 
     def __init__(self, start: int, stop: int, before: Piece | None) -> None:
         self.start = start
         self.stop = stop
         self.before = before
         self.last = self.done = self.longest = 0
+        self.key_bytes = 0  # that its keys were expected to take, each
         self.rest = start
         self.split = allocate_lock()  # held until the piece has been split
         self.split.acquire()
@@ -300,15 +312,17 @@ class SortBuffer:
                     piece.last = piece.done = n
                     return n
             first, at = n, piece.start
+            key_bytes = piece.key_bytes = int(self._key_bytes) + 1 if self._order.keyed else 0
             while at < piece.stop:
-                n_max = self._room.take_records(n, (piece.stop - at) // LINE_BYTES + 64)
+                n_max = self._room.take_records(n, (piece.stop - at) // LINE_BYTES + 64, key_bytes)
                 if n_max == n:
                     break
+                split_n = n
                 n, at, longest = self._order.kernel.scan(
                     self._order.program, self._arena.view, at, piece.stop, self._arena.size, n, n_max
                 )
                 piece.longest = max(piece.longest, longest)
-            self._room.settle_records(n)
+                self._room.settle_records(n, (n - split_n) * key_bytes)
             piece.last = piece.done = n
             piece.rest = at
             return first
@@ -317,15 +331,11 @@ class SortBuffer:
 
     def _encode(self, piece: Piece, first: int) -> None:
         """Keys for the records of the piece, in as many blocks as it takes."""
-        at_least = 0
+        least = 0
+        due = (piece.last - first) * piece.key_bytes
         while first < piece.last:
-            size = max(int((piece.last - first) * self._key_bytes * 1.02) + 256, at_least)
-            at = self._room.take(size)
-            if at is None:
-                size = max(self._room.free, 0)
-                at = self._room.take(size) if size > at_least else None
-            if at is None:
-                break
+            wanted = max(int((piece.last - first) * self._key_bytes * 1.02) + 256, least)
+            at, limit = self._room.take_keys(wanted, due)
             done, end = self._order.kernel.encode(
                 self._order.program,
                 self._order.locale,
@@ -334,12 +344,15 @@ class SortBuffer:
                 first,
                 piece.last,
                 at,
-                at + size,
+                limit,
             )
-            self._room.give_back(at + size, end)
+            self._room.give_back(limit, end)
             if done > first:
                 self._key_bytes = (end - at) / (done - first)
-            at_least = 0 if done > first else 2 * size  # for a key that is longer than all that
+            elif limit - at < wanted:
+                break
+            least = 0 if done > first else 2 * wanted  # for a key that is longer than all that
+            due = 0
             first = done
         if first < piece.last:
             piece.done = first
