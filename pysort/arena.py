@@ -130,7 +130,7 @@ class LineBuffer:
 
     def split(self) -> bool:
         """Split what has been read into records, with keys where the order has them. False when the buffer is too full
-        for all complete lines: the rest waits for carry()."""
+        for all complete lines: the rest waits for take_over()."""
         free = self.top - self.stop - self.n * self._record_bytes
         line_bytes = self._record_bytes + (KEY_ROOM_BYTES if self._order.keyed else 0)
         n_max = self.n + max(free // line_bytes, int(free >= self._record_bytes))
@@ -179,17 +179,15 @@ class LineBuffer:
         prefix: int = _PREFIX.unpack_from(self.view, self.top - self.n * _OFFSETS.size)[0]
         return prefix
 
-    def carry(self, view: memoryview, keep_last: bool = False) -> None:
-        """Begin anew in `view` (this one or another) with the text that was not split yet, behind the last record's
-        line if that is wanted."""
+    def take_over(self, source: LineBuffer, keep_last: bool = False) -> None:
+        """Begin anew with the text of a buffer, this or another one, that was not split yet; behind the line of its
+        last record if that is wanted. The other one stays as it is."""
         at = 0
-        if keep_last and self.n:
-            start, length = self.line(self.n - 1)
+        if keep_last and source.n:
+            start, length = source.line(source.n - 1)
             at = length + 1  # with its separator
-            view[:at] = self.view[start : start + at]
-        tail = self.stop - self.scanned
-        view[at : at + tail] = self.view[self.scanned : self.stop]
-        if view is not self.view:
-            self.view.release()
-            self.view = view
+            self.view[:at] = source.view[start : start + at]
+        tail = source.stop - source.scanned
+        self.view[at : at + tail] = source.view[source.scanned : source.stop]
         self.n, self.scanned, self.stop = 0, 0, at + tail
+        self.longest = max(self.longest, source.longest)

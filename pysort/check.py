@@ -51,14 +51,14 @@ def check(order: Order, arena: Arena, reader: LineReader, read_bytes: int) -> tu
 def _load(buffer: LineBuffer, arena: Arena, reader: LineReader, read_bytes: int) -> bool:
     """Bring in the next lines, one at least, behind the line read last. False at the end of the input."""
     kept = int(buffer.n > 0)
-    buffer.carry(buffer.view, keep_last=True)
+    buffer.take_over(buffer, keep_last=True)
     while True:
         fits = buffer.split()
         if buffer.n > kept:
             return True
         room = buffer.room()
         if not fits or room <= 0:
-            buffer.carry(buffer.view, keep_last=True)
+            buffer.take_over(buffer, keep_last=True)
             buffer.view.release()
             arena.double()
             buffer.view = arena.view[:]

@@ -1,4 +1,9 @@
-"""Merging runs and inputs: one window of the arena for each, filled again whenever the loser tree finds it empty."""
+"""Merging runs and inputs: one window of the arena for each, filled again whenever the loser tree finds it empty.
+
+Where there are workers a window has two halves: while the lines of one are merged, a worker fills the other; and what
+has been merged is written while the merge goes on. A run that somebody else has to bring (a pipe), or a program to
+decompress, is read when its lines are needed, and not before.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +22,10 @@ if TYPE_CHECKING:
     from pysort.kernel import Order
     from pysort.stats import SortStats
     from pysort.storage.forecast import Forecast
+    from pysort.storage.iostats import IoStats
     from pysort.storage.readers import InputReader
     from pysort.storage.runreader import RunReader
+    from pysort.storage.workers import Job, Workers
 
 _CURSOR = struct.Struct("=5Q")  # struct ps_cursor: base, top, n, next, last
 
@@ -29,12 +36,16 @@ _UNKNOWN_BYTES = 1 << 63
 class InputRun(LineReader):
     """An input under -m, as a merge reads it, sorted or not. block_bytes: the least that is worth a read."""
 
-    __slots__ = ("_stats", "block_bytes")
+    __slots__ = ("_bytes", "_io", "_stats", "block_bytes", "may_wait")
 
-    def __init__(self, reader: InputReader, separator: int, block_bytes: int, stats: SortStats) -> None:
+    def __init__(self, reader: InputReader, io: IoStats, separator: int, block_bytes: int, stats: SortStats) -> None:
+        """io: what the reader counts with. stats: told at the end."""
         super().__init__(reader, separator)
         self.block_bytes = block_bytes
+        self.may_wait = reader.is_stream
+        self._io = io
         self._stats = stats
+        self._bytes = 0
 
     @property
     def remaining(self) -> int:
@@ -43,7 +54,7 @@ class InputRun(LineReader):
 
     def readinto(self, view: memoryview) -> int:
         n = super().readinto(view)
-        self._stats.input_bytes += n
+        self._bytes += n
         return n
 
     def release(self) -> None:
@@ -56,53 +67,97 @@ class InputRun(LineReader):
     def prefetch(self, start: int, stop: int) -> None:
         """Nothing to ask for: the kernel reads ahead of each input by itself."""
 
+    def close(self) -> None:
+        super().close()
+        self._stats.input_bytes += self._bytes
+        self._stats.inputs.add(self._io)
+
 
 if TYPE_CHECKING:
     Reader = RunReader | InputRun
+
+_READY, _TOO_LONG = 0, 1  # how filling ends: with lines, or with a line that has no room
+
+
+class Lines:
+    """The lines of one run that are in memory. buffer: those that are merged; spare: where the next ones are being put
+    by `job`, or None where there is one window. kept: whether record 0 has been written already. ended: nothing follows
+    those in the buffer."""
+
+    __slots__ = ("base", "buffer", "ended", "job", "kept", "reader", "spare", "spare_base")
+
+    def __init__(
+        self, reader: Reader, buffer: LineBuffer, base: int, spare: LineBuffer | None, spare_base: int
+    ) -> None:
+        self.reader = reader
+        self.buffer = buffer
+        self.base = base
+        self.spare = spare
+        self.spare_base = spare_base
+        self.job: Job | None = None
+        self.kept = 0
+        self.ended = False
 
 
 class Merge:
     """One merge of several runs.
 
     readers: one for each run or input, in the order in which equal lines come out. window_bytes: for each of them; all
-    of them fit the arena. forecast: over the same readers, if they are to be read ahead.
+    of them fit the arena. outs: what is written from, one more than there are workers. longest_line: as far as it is
+    known. forecast: over the same readers, if they are to be read ahead.
     """
 
-    __slots__ = ("_arena", "_bases", "_buffers", "_cursors", "_forecast", "_order", "_readers", "_state")
+    __slots__ = ("_arena", "_cursors", "_forecast", "_lines", "_order", "_outs", "_state", "_workers", "_writing")
 
     def __init__(
         self,
         order: Order,
         arena: Arena,
+        workers: Workers,
         readers: Sequence[Reader],
         window_bytes: int,
+        outs: Sequence[memoryview],
+        longest_line: int,
         forecast: Forecast | None = None,
     ) -> None:
-        n = len(readers)
         self._order = order
         self._arena = arena
-        self._readers = readers
+        self._workers = workers
+        self._outs = outs
         self._forecast = forecast
-        self._bases = [i * window_bytes for i in range(n)]
-        self._buffers = [
-            LineBuffer(order, arena.view[base : base + window_bytes], MERGE_RECORD_BYTES) for base in self._bases
-        ]
-        self._cursors = bytearray(n * _CURSOR.size)
-        self._state = bytearray(order.kernel.merge_state_bytes(n))
+        self._writing: Job | None = None
+        half = window_bytes // 2 - window_bytes // 2 % 64
+        has_halves = workers.n > 0 and half >= 4 * longest_line + 4 * max(reader.block_bytes for reader in readers)
+        self._lines = []
+        for i, reader in enumerate(readers):
+            base = i * window_bytes
+            if has_halves and not reader.may_wait:
+                buffers = self._window(base, half), self._window(base + half, half)
+                self._lines.append(Lines(reader, buffers[0], base, buffers[1], base + half))
+            else:
+                self._lines.append(Lines(reader, self._window(base, window_bytes), base, None, 0))
+        self._cursors = bytearray(len(readers) * _CURSOR.size)
+        self._state = bytearray(order.kernel.merge_state_bytes(len(readers)))
 
-    def run(self, out: memoryview, write: Callable[[memoryview], None]) -> None:
-        """Merge everything, handing the lines to `write` in pieces of at most len(out)."""
+    def _window(self, base: int, size: int) -> LineBuffer:
+        return LineBuffer(self._order, self._arena.view[base : base + size], MERGE_RECORD_BYTES)
+
+    def run(self, write: Callable[[memoryview], None]) -> None:
+        """Merge everything, handing the lines to `write` in pieces of at most an out."""
         kernel = self._order.kernel
-        for i in range(len(self._readers)):
+        for lines in self._lines:
+            self._start_filling(lines)
+        for i in range(len(self._lines)):
             self._feed(i)
-        filled = 0
+        outs = list(self._outs)
+        out, filled = outs[0], 0
         while True:
             status, used = kernel.merge(
                 self._order.program,
                 self._order.locale,
                 self._arena.view,
                 self._cursors,
-                len(self._readers),
+                len(self._lines),
                 self._state,
                 out[filled:],
             )
@@ -110,73 +165,122 @@ class Merge:
             if status >= 0:
                 self._feed(status)
                 continue
-            write(out[:filled])
-            filled = 0
+            self._wait_for_writing()
+            self._start_writing(write, out[:filled])
             if status == kernel.MERGE_DONE:
+                self._wait_for_writing()
                 return
+            outs.reverse()
+            out, filled = outs[0], 0
+
+    def _start_writing(self, write: Callable[[memoryview], None], view: memoryview) -> None:
+        def call() -> int:
+            write(view)
+            return 0
+
+        self._writing = self._workers.submit(call)
+
+    def _wait_for_writing(self) -> None:
+        if self._writing is not None:
+            self._writing.wait()
+            self._writing = None
 
     def _feed(self, i: int) -> None:
-        """Bring the next lines of run i into its window: one at least, unless the run is at its end."""
-        buffer, reader = self._buffers[i], self._readers[i]
-        # Under -u the line read last stays: the next one is compared with it.
-        kept = int(self._order.unique and buffer.n > 0)
-        buffer.carry(buffer.view, keep_last=bool(kept))
-        while True:
-            self._read(buffer, reader)
-            fits = buffer.split()
-            at_end = not reader.remaining and buffer.scanned == buffer.stop
-            if buffer.n > kept or at_end:
-                break
-            if not fits or not self._has_room(buffer, reader):
-                self._grow(i)
-        reader.release()
+        """Bring the next lines of run i in: one at least, unless the run is at its end."""
+        lines = self._lines[i]
+        if lines.job is not None and lines.spare is not None:
+            status, lines.job = lines.job.wait(), None
+            lines.buffer, lines.spare = lines.spare, lines.buffer
+            lines.base, lines.spare_base = lines.spare_base, lines.base
+        else:
+            status = self._fill(lines, lines.buffer, lines.buffer)
+        while status == _TOO_LONG:
+            self._grow(lines)
+            status = self._fill_on(lines, lines.buffer)
         if self._forecast is not None:
-            self._forecast.fed(i, buffer)
-        _CURSOR.pack_into(
-            self._cursors,
-            i * _CURSOR.size,
-            self._bases[i],
-            buffer.top,
-            buffer.n,
-            kept,
-            at_end,
-        )
+            self._forecast.fed(i, lines.buffer)
+        buffer = lines.buffer
+        _CURSOR.pack_into(self._cursors, i * _CURSOR.size, lines.base, buffer.top, buffer.n, lines.kept, lines.ended)
+        self._start_filling(lines)
+
+    def _start_filling(self, lines: Lines) -> None:
+        """The other half of the window, if it has halves and there is more."""
+        spare = lines.spare
+        if spare is not None and not lines.ended:
+            lines.job = self._workers.submit(lambda: self._fill(lines, lines.buffer, spare))
+
+    def _fill(self, lines: Lines, source: LineBuffer, target: LineBuffer) -> int:
+        """Put what follows the lines of the source into the target, which may be the source."""
+        # Under -u the line read last stays: the next one is compared with it.
+        lines.kept = int(self._order.unique and source.n > 0)
+        target.take_over(source, keep_last=bool(lines.kept))
+        return self._fill_on(lines, target)
+
+    def _fill_on(self, lines: Lines, target: LineBuffer) -> int:
+        reader = lines.reader
+        while True:
+            if reader.remaining and self._has_room(target, reader):
+                target.stop += reader.readinto(target.view[target.stop :][: self._room(target)])
+            fits = target.split()
+            lines.ended = not reader.remaining and target.scanned == target.stop
+            if target.n > lines.kept or lines.ended:
+                reader.release()
+                return _READY
+            if not fits or not self._has_room(target, reader):
+                return _TOO_LONG
 
     def _room(self, buffer: LineBuffer) -> int:
-        """Half a window is for text, the other half for records and keys."""
+        """Half of it is for text, the other half for records and keys."""
         return buffer.top // 2 - buffer.stop
 
     def _has_room(self, buffer: LineBuffer, reader: Reader) -> bool:
         return self._room(buffer) >= min(reader.block_bytes, reader.remaining)
 
-    def _read(self, buffer: LineBuffer, reader: Reader) -> None:
-        if reader.remaining and self._has_room(buffer, reader):
-            buffer.stop += reader.readinto(buffer.view[buffer.stop :][: self._room(buffer)])
-
-    def _grow(self, i: int) -> None:
-        """Move window i, which a single line fills, behind the arena and double it."""
+    def _grow(self, lines: Lines) -> None:
+        """Move the lines, of which a single one fills the buffer, behind the arena into a window twice as large."""
+        for other in self._lines:
+            if other.job is not None:
+                other.job.wait()
         base = align(self._arena.size)
-        size = 2 * self._buffers[i].top
+        size = 2 * lines.buffer.top
         if size > LARGEST_ARENA_BYTES:
             raise SortError(b"memory exhausted: a line of more than 2 GiB")
-        sizes = [buffer.top for buffer in self._buffers]
-        for buffer in self._buffers:
+        buffers = [(other.buffer, other.base) for other in self._lines]
+        buffers += [(other.spare, other.spare_base) for other in self._lines if other.spare is not None]
+        sizes = [buffer.top for buffer, _ in buffers]
+        for buffer, _ in buffers:
             buffer.view.release()
         self._arena.resize(base + size)
-        view = self._arena.view
-        for buffer, start, length in zip(self._buffers, self._bases, sizes, strict=True):
-            buffer.view = view[start : start + length]
-        self._buffers[i].carry(view[base : base + size], keep_last=self._order.unique)
-        self._arena.forget(self._bases[i], self._bases[i] + sizes[i])
-        self._bases[i] = base
+        for (buffer, start), length in zip(buffers, sizes, strict=True):
+            buffer.view = self._arena.view[start : start + length]
+        old = lines.buffer
+        lines.buffer = self._window(base, size)
+        lines.buffer.take_over(old, keep_last=self._order.unique)
+        self._forget(old, lines.base)
+        if lines.spare is not None:
+            self._forget(lines.spare, lines.spare_base)
+        lines.base, lines.spare = base, None
+
+    def _forget(self, buffer: LineBuffer, base: int) -> None:
+        self._arena.forget(base, base + buffer.top)
+        buffer.view.release()
 
     @property
     def longest(self) -> int:
         """Length of the longest line so far."""
-        return max(buffer.longest for buffer in self._buffers)
+        return max(lines.buffer.longest for lines in self._lines)
 
     def close(self) -> None:
-        for buffer in self._buffers:
-            buffer.view.release()
-        for reader in self._readers:
-            reader.close()
+        jobs = [self._writing, *(lines.job for lines in self._lines)]
+        for job in jobs:
+            if job is not None:
+                job.cancel()
+                try:
+                    job.wait()
+                except Exception:
+                    pass
+        for lines in self._lines:
+            lines.buffer.view.release()
+            if lines.spare is not None:
+                lines.spare.view.release()
+            lines.reader.close()

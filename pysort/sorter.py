@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pysort.options import Options
     from pysort.plan import SortPlan
     from pysort.stats import SortStats
+    from pysort.storage.iostats import IoStats
     from pysort.storage.readers import InputReader
     from pysort.storage.spillfile import SpilledRun
 
@@ -158,8 +159,9 @@ class Sorter:
 
     def _reader(self, source: Source, readers_n: int) -> Reader:
         if isinstance(source, bytes):
-            reader = self._open_input(source, readers_n)
-            return InputRun(reader, self._order.separator, self._plan.block_bytes, self._stats)
+            io = self._stats.inputs.another()
+            reader = self._open_input(source, readers_n, io)
+            return InputRun(reader, io, self._order.separator, self._plan.block_bytes, self._stats)
         return self._spill.open_run(source, readers_n)
 
     def _merge(self, readers: Sequence[Reader], write: Write) -> None:
@@ -167,9 +169,18 @@ class Sorter:
         if self._arena.size != self._plan.arena_bytes:  # it was shared, or a long line has been here
             self._arena.resize(self._plan.arena_bytes)
         window_bytes = self._plan.window_bytes(len(readers))
-        merge = Merge(self._order, self._arena, readers, window_bytes, self._forecast(readers))
+        merge = Merge(
+            self._order,
+            self._arena,
+            self._workers,
+            readers,
+            window_bytes,
+            self._outs,
+            self._stats.longest_line_bytes,
+            self._forecast(readers),
+        )
         try:
-            merge.run(self._outs[0], write)
+            merge.run(write)
         finally:
             merge.close()
         self._stats.longest_line_bytes = max(self._stats.longest_line_bytes, merge.longest)
@@ -209,8 +220,8 @@ def sort(
         output.write = annotate(output.write)
     directories = options.temporary_directories or (environment.temporary_directory,)
 
-    def open_named(name: bytes, readers_n: int = 1) -> InputReader:
-        reader = open_input(name, input_access, stats.inputs, readers_n)
+    def open_named(name: bytes, readers_n: int = 1, io: IoStats = stats.inputs) -> InputReader:
+        reader = open_input(name, input_access, io, readers_n)
         if not options.merge:
             reader.size_hint()  # where GNU sort finds that standard input is closed
         return reader

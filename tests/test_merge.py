@@ -274,7 +274,8 @@ def test_the_end_of_an_input_is_looked_for_once(tmp_path: Path) -> None:
     """Who ends a terminal's input by a key does not want to do it again for each question."""
     path = tmp_path / "f"
     path.write_bytes(b"a\nb")
-    run = InputRun(open_input(os.fsencode(path), Access(), IoStats()), ord("\n"), 64, SortStats("c"))
+    stats, io = SortStats("c"), IoStats()
+    run = InputRun(open_input(os.fsencode(path), Access(), io), io, ord("\n"), 64, stats)
     view = memoryview(bytearray(64))
     assert (run.readinto(view), run.remaining > 0) == (3, True)
     assert (run.readinto(view), view[0], run.remaining) == (1, ord("\n"), 0)
@@ -282,6 +283,7 @@ def test_the_end_of_an_input_is_looked_for_once(tmp_path: Path) -> None:
         file.write(b"more")
     assert run.readinto(view) == 0
     run.close()
+    assert (stats.input_bytes, stats.inputs.read_bytes) == (4, 3)
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,8 @@ class InputReader:
 
     __slots__ = ("_handle", "_stats", "name")
 
+    is_stream = False  # it may wait for somebody who writes
+
     def __init__(self, name: bytes, handle: Handle, stats: IoStats) -> None:
         self.name = name
         self._handle = handle
@@ -95,6 +97,8 @@ class StreamReader(InputReader):
     it, they go on where it ended, and `- -` reads nothing twice."""
 
     __slots__ = ("_advisor", "_at")
+
+    is_stream = True
 
     def __init__(self, name: bytes, handle: Handle, stats: IoStats, advisor: Advisor) -> None:
         super().__init__(name, handle, stats)

@@ -46,6 +46,8 @@ class RunReader:
         "_released",
         "_run",
         "_stats",
+        "_total",
+        "may_wait",
         "position",
     )
 
@@ -55,7 +57,8 @@ class RunReader:
         """readers_n: how many runs are read at the same time."""
         self._run = run
         self._counters = counters
-        self._stats = stats
+        self._total = stats
+        self._stats = stats.another()  # the runs of a merge may be read in different threads
         self._access = access
         self._readers_n = readers_n
         self._file: SpillFile | None = None  # the one that is read
@@ -64,6 +67,7 @@ class RunReader:
         self._held_n = 0  # bytes before it that must stay where they are
         self._released = 0
         self.position = 0
+        self.may_wait = False  # for somebody else than the disk
 
     @property
     def block_bytes(self) -> int:
@@ -195,6 +199,8 @@ class RunReader:
     def close(self) -> None:
         """The descriptor stays open: it is the spill file's."""
         self._finish()
+        self._total.add(self._stats)
+        self._stats = self._total.another()
 
     def __enter__(self) -> RunReader:
         return self
@@ -219,6 +225,7 @@ class CompressedRunReader(RunReader):
         compressor: Compressor,
     ) -> None:
         super().__init__(run, counters, stats, access, readers_n)
+        self.may_wait = True
         self._child = compressor.decompress()
         self._given = 0  # stored bytes that the program has taken
         self._piece = memoryview(b"")  # what it has not taken of those that were read
