@@ -104,11 +104,6 @@ class Pread:
         """Where what is still needed begins, when all before offset has been read."""
         return offset
 
-    def _note_refusal(self, what: bytes, error: Exception) -> None:
-        number = error.errno if isinstance(error, OSError) else None
-        reason = os.fsencode(os.strerror(number)) if number else b"the file is shorter than it was"
-        self._stats.note(what + b" was refused (" + reason + b"), pread took its place")
-
     def close(self, offset: int) -> None:
         """Nothing will be read from offset on. The handle stays open."""
         self._advisor.behind(offset, at_end=True)
@@ -179,7 +174,7 @@ class Mmap(Pread):
         try:
             window = self._window = Window(self._handle.fd, offset, end, self._flags)
         except (OSError, ValueError) as error:
-            self._note_refusal(b"mmap", error)
+            note_refusal(self._stats, b"mmap", error)
             return None
         self._advise(window)
         return window
@@ -255,13 +250,19 @@ class Direct(Pread):
 
     def _give_up(self, error: OSError) -> None:
         self._is_direct = False
-        self._note_refusal(b"direct reading", error)
+        note_refusal(self._stats, b"direct reading", error)
 
     def close(self, offset: int) -> None:
         if self._is_direct:
             self._buffer.release()
             self._map.close()
         super().close(offset)
+
+
+def note_refusal(stats: IoStats, what: bytes, error: Exception) -> None:
+    number = error.errno if isinstance(error, OSError) else None
+    reason = os.fsencode(os.strerror(number)) if number else b"the file is shorter than it was"
+    stats.note(what + b" was refused (" + reason + b"), pread took its place")
 
 
 def set_direct(fd: int, direct: bool) -> None:
@@ -276,12 +277,12 @@ def set_direct(fd: int, direct: bool) -> None:
 
 
 def open_positional(
-    handle: Handle, access: Access, stats: IoStats, advisor: Advisor, readers_n: int, *, foreign: bool
+    handle: Handle, kind: str, access: Access, stats: IoStats, advisor: Advisor, readers_n: int, *, foreign: bool
 ) -> Pread:
-    """A reader of the kind that access names, one of readers_n. foreign: others may cut the file short."""
-    if access.kind == "direct":
+    """A reader of the kind, one of readers_n. foreign: others may cut the file short."""
+    if kind == "direct":
         return Direct(handle, stats, advisor, access.window_bytes(readers_n))
-    if access.kind == "mmap":
+    if kind == "mmap":
         if not foreign or guard.is_installed():
             return Mmap(handle, stats, advisor, access, access.window_bytes(readers_n))
         stats.note(b"mmap needs the C kernel where others may cut a file short, pread took its place")

@@ -240,7 +240,7 @@ def open_input(name: bytes, access: Access, stats: IoStats, readers_n: int = 1) 
         return kind(name, handle, stats, parallel, access.read_bytes)
     if name == STDIN or not has_pieces:
         return StreamReader(name, handle, stats, advisor)
-    positional = open_positional(handle, access, stats, advisor, readers_n, foreign=True)
+    positional = open_positional(handle, access.kind, access, stats, advisor, readers_n, foreign=True)
     return FileReader(name, handle, stats, positional, access.read_bytes)
 
 

@@ -15,7 +15,7 @@ import zlib
 from pysort.storage.advice import Advisor, advise
 from pysort.storage.compressor import PIPE_BYTES
 from pysort.storage.hints import HintResult
-from pysort.storage.positional import ALIGN_BYTES, CutShort, open_positional
+from pysort.storage.positional import ALIGN_BYTES, CutShort, note_refusal, open_positional
 from pysort.storage.spillfile import Extent, SpillCounters, SpilledRun, run_error
 
 TYPE_CHECKING = False
@@ -149,12 +149,18 @@ class RunReader:
     def _positional_for(self, extent: Extent, offset: int) -> Pread:
         if self._positional is None or self._file is not extent.file:
             self._finish()
-            handle = extent.file.reading_handle(self._access.kind)
+            handle, kind = extent.file.handle, self._access.kind
+            if kind == "direct":
+                try:
+                    handle = extent.file.direct_handle()
+                except OSError as error:
+                    note_refusal(self._stats, b"direct reading", error)
+                    kind = "pread"
             # Only as far ahead as the next read will reach: a merge of many runs has as many windows in the page cache.
             advisor = Advisor(handle, self._access.strategy, self._stats, ahead_bytes=0)
             advisor.start(offset)
             self._positional = open_positional(
-                handle, self._access, self._stats, advisor, self._readers_n, foreign=False
+                handle, kind, self._access, self._stats, advisor, self._readers_n, foreign=False
             )
             self._file = extent.file
         return self._positional

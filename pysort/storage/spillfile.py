@@ -100,12 +100,11 @@ class SpillFile:
             self._advised = True
             Advisor(self.handle, strategy, stats).open()
 
-    def reading_handle(self, kind: str) -> Handle:
-        """What the file is read with. O_DIRECT is a flag of the description, and it is written without."""
-        if kind != "direct":
-            return self.handle
+    def direct_handle(self) -> Handle:
+        """What the file is read directly with: O_DIRECT is a flag of the description, and it is written without. Raises
+        OSError."""
         if self._direct is None:
-            self._direct = Handle.open(b"/proc/self/fd/%d" % self.handle.fd, os.O_RDONLY)
+            self._direct = self.handle.reopen()
         return self._direct
 
     def close(self) -> None:

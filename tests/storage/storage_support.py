@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -19,12 +20,13 @@ KINDS = ["pread", "mmap", "direct"]
 def access(kind: str = "pread", strategy: Strategy | None = None, **options) -> Access:
     """As the command line has it, which has the kernel catch SIGBUS before it maps inputs."""
     if kind == "mmap":
-        guard.install(kernel.load(None))
+        guard.install(kernel.load(os.environb.get(b"PYSORT_KERNEL")))
     return Access(kind, strategy, **options)
 
 
 needs_guard = pytest.mark.skipif(
-    not hasattr(kernel.load(None), "install_guard"), reason="only the C kernel can catch SIGBUS"
+    not hasattr(kernel.load(os.environb.get(b"PYSORT_KERNEL")), "install_guard"),
+    reason="only the C kernel can catch SIGBUS",
 )
 
 

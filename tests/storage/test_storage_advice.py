@@ -10,7 +10,7 @@ import pty
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from storage_support import KINDS, access, read_all
+from storage_support import KINDS, access, needs_guard, read_all
 
 from pysort.storage import cache, syscalls
 from pysort.storage.access import Access
@@ -222,7 +222,7 @@ def test_a_refused_dontcache_is_recorded_and_the_file_read_without(monkeypatch, 
     assert stats.hints == {("dontcache", number or errno.ENOSYS): 1}
 
 
-@pytest.mark.parametrize("kind", ["mmap", "direct"])
+@pytest.mark.parametrize("kind", [pytest.param("mmap", marks=needs_guard), "direct"])
 def test_readers_without_reads_say_that_dontcache_has_no_effect(kind, big_file):
     stats = IoStats()
     with open_input(big_file, access(kind, strategy("none,dontcache")), stats) as reader:

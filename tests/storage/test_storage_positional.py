@@ -184,7 +184,8 @@ MANY_MAPS = """if True:
             writer = space.start_run()
             writer.write(memoryview(b"%03d" % i * 4000))
             runs.append(writer.finish())
-        resource.setrlimit(resource.RLIMIT_NOFILE, (20, 20))
+        limit = int(sys.argv[3])
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
         readers = [space.open_run(run) for run in runs]
         view = memoryview(bytearray(4096))
         got = [b""] * 100
@@ -197,13 +198,18 @@ MANY_MAPS = """if True:
 
 
 def test_more_maps_than_descriptors_are_read_by_pread(tmp_path):
-    notes = run_python(MANY_MAPS, tmp_path, "mmap").stdout
+    notes = run_python(MANY_MAPS, tmp_path, "mmap", 20).stdout
     assert notes.startswith(b"mmap was refused (Too many open files), pread took its place: ")
     assert int(notes.rpartition(b" ")[2]) > 100
 
 
 def test_direct_readers_share_one_descriptor(tmp_path):
-    assert b"Too many" not in run_python(MANY_MAPS, tmp_path, "direct").stdout
+    assert b"Too many" not in run_python(MANY_MAPS, tmp_path, "direct", 20).stdout
+
+
+def test_direct_readers_without_a_descriptor_read_by_pread(tmp_path):
+    notes = run_python(MANY_MAPS, tmp_path, "direct", 4).stdout
+    assert notes == b"direct reading was refused (Too many open files), pread took its place: 100"
 
 
 # Direct reading.

@@ -187,6 +187,7 @@ def test_a_file_that_cannot_be_mapped_is_read_all_the_same(tmp_path, monkeypatch
         assert read_all(reader) == b"b\na\n"
 
 
+@needs_guard
 def test_a_mapped_input_holds_one_bounded_window_at_a_time(tmp_path, monkeypatch):
     path = tmp_path / "f"
     path.write_bytes(bytes(10 * PAGE))
@@ -205,6 +206,7 @@ def test_a_mapped_input_holds_one_bounded_window_at_a_time(tmp_path, monkeypatch
     assert all(mapping.closed for mapping in maps)
 
 
+@needs_guard
 def test_a_mapped_input_is_read_only_to_find_its_end(tmp_path, monkeypatch):
     path = tmp_path / "f"
     data = os.urandom(10 * PAGE)
