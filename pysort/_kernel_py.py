@@ -48,6 +48,7 @@ __all__ = [
     "merge",
     "merge_state_bytes",
     "open_locale",
+    "presorted",
     "scan",
     "sort_part",
     "split",
@@ -68,7 +69,8 @@ _SPAN = struct.Struct("=II")  # the end of a record, or a header: offset, length
 _LENGTH = struct.Struct("=I")  # of a later stage, before its header
 _CURSOR = struct.Struct("=5Q")
 _PART = struct.Struct("=3QqQ")  # struct ps_part: start, n, depth, shift, flags
-_FIRST_SHIFT, _DESCENDING = 56, 1  # of the part that is all records
+_FIRST_SHIFT = 56  # of the part that is all records
+_DESCENDING, _SORTED = 1, 4  # its flags: see csrc/kernel.h
 _DROPPED = 0xFFFFFFFF  # offset of a record that PS_UNIQUE drops
 _MERGE = struct.Struct("=4Q")
 _NODE_BYTES = 16
@@ -215,7 +217,8 @@ def encode(
 
 
 def sort_part(program: bytes, locale: Any, arena: Buffer, top: int, n: int, part: Buffer) -> None:
-    """Sort a part of the n records below `top`, here all of them; the n below those are scratch.
+    """Sort a part of the n records below `top`; the n below those are scratch. Here it is all of them, or some that are
+    sorted as they lie.
 
     The result ascends from top - 16 * n on and addresses lines. The records that PS_UNIQUE drops are still there, with
     an offset of 0xFFFFFFFF, until `drop` has taken them out.
@@ -223,8 +226,15 @@ def sort_part(program: bytes, locale: Any, arena: Buffer, top: int, n: int, part
     order = _open_program(program, locale)
     view = _open_arena(arena)
     _require_records(view, top, 2 * n)
-    _require(bytes(part) == _PART.pack(0, n, 0, _FIRST_SHIFT, _DESCENDING), "not a part of the records")
+    first, part_n, depth, shift, flags = _PART.unpack(part)
     at = top - RECORD_BYTES * n
+    if flags == _SORTED:
+        _require(first + part_n <= n, "not a part of the records")
+        for record_at in range(at + RECORD_BYTES * first, at + RECORD_BYTES * (first + part_n), RECORD_BYTES):
+            _RECORD.pack_into(view, record_at, 0, *_span_of_line(order, view, record_at))
+        return
+    is_whole = (first, part_n, depth, shift) == (0, n, 0, _FIRST_SHIFT)
+    _require(is_whole and flags in (_DESCENDING, _DESCENDING | _SORTED), "not a part of the records")
     in_input_order = range(top - RECORD_BYTES, at - RECORD_BYTES, -RECORD_BYTES)
     keyed = [(_order(order, locale, view, record_at), record_at) for record_at in in_input_order]
     keyed.sort(key=lambda item: item[0])
@@ -272,6 +282,16 @@ def check(program: bytes, locale: Any, arena: Buffer, top: int, n: int) -> int:
             return index
         previous = this
     return n
+
+
+def presorted(program: bytes, locale: Any, arena: Buffer, top: int, n: int) -> int:
+    """1 when the n records below `top` are in order as `check` has it, -1 when each is less than the one before, else
+    0."""
+    if check(program, locale, arena, top, n) == n:
+        return 1
+    order, view = _open_program(program, locale), _open_arena(arena)
+    orders = [_order(order, locale, view, top - RECORD_BYTES * (index + 1)) for index in range(n)]
+    return -1 if all(orders[i] < orders[i - 1] for i in range(1, n)) else 0
 
 
 def gather(

@@ -33,11 +33,13 @@ LINE_BYTES = 16
 KEY_BYTES = 24  # of header and key, as long as nothing is known
 COST = 4  # of text in a buffer, likewise
 LEAST_LEAF_N = 8192  # records: less is not worth a thread's while
+GLANCE_N = 1024  # records that are looked at before all are, to see whether lines are in order already
 LEAVES_N = 8  # for each thread, so that they end at about the same time
 
 _RECORD = struct.Struct("=8x2I")  # offset, length
 _PART = struct.Struct("=3QqQ")  # struct ps_part: start, n, depth, shift, flags
-_FIRST_SHIFT, _DESCENDING = 56, 1
+_FIRST_SHIFT = 56
+_DESCENDING, _SORTED = 1, 4  # flags
 _PARTS_N = 256
 
 
@@ -363,8 +365,40 @@ class SortBuffer:
     def start_sort(self) -> None:
         """Begin to bring the records in order."""
         self._jobs = []
-        leaf_n = max(self.n // (max(self._workers.n, 1) * LEAVES_N), LEAST_LEAF_N)
-        self._sort_parts([_PART.pack(0, self.n, 0, _FIRST_SHIFT, _DESCENDING)], leaf_n if self._workers.n else self.n)
+        n = self.n
+        direction = self._direction()
+        if direction > 0:
+            self._sort_parts([_PART.pack(0, n, 0, _FIRST_SHIFT, _DESCENDING | _SORTED)], n)
+        elif direction < 0:  # as they lie
+            parts = [_PART.pack(first, stop - first, 0, _FIRST_SHIFT, _SORTED) for first, stop in self._ranges()]
+            self._sort_parts(parts, n // max(self._workers.n, 1))
+        else:
+            leaf_n = max(n // (self._workers.n * LEAVES_N), LEAST_LEAF_N) if self._workers.n else n
+            self._sort_parts([_PART.pack(0, n, 0, _FIRST_SHIFT, _DESCENDING)], leaf_n)
+
+    def _direction(self) -> int:
+        """1 if the lines are in order already, -1 if each is less than the one before it, else 0."""
+        direction = self._direction_of(0, min(self.n, GLANCE_N))
+        if not direction or self.n <= GLANCE_N:
+            return direction
+        jobs = [
+            self._workers.submit(lambda first=first, stop=stop: self._direction_of(first, stop))  # type: ignore[misc]
+            for first, stop in self._ranges()
+        ]
+        found = {job.wait() for job in jobs}
+        return direction if found == {direction} else 0
+
+    def _direction_of(self, first: int, stop: int) -> int:
+        """The same of records first..stop-1 and the one before them."""
+        first = max(first - 1, 0)
+        order, top = self._order, self._arena.size - first * _RECORD.size
+        result: int = order.kernel.presorted(order.program, order.locale, self._arena.view, top, stop - first)
+        return result
+
+    def _ranges(self) -> list[tuple[int, int]]:
+        """All records, shared out among the workers."""
+        n = max(self._workers.n, 1)
+        return [(self.n * i // n, self.n * (i + 1) // n) for i in range(n)]
 
     def _end_sort(self) -> int:
         """Wait for it. Returns how many records are kept."""

@@ -34,6 +34,7 @@ KEYS = [[], [b"2"], [b"2,2n", b"1,1r"], [b"1f"]]
 @pytest.fixture(autouse=True)
 def small_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sortbuffer, "LEAST_LEAF_N", 40)
+    monkeypatch.setattr(sortbuffer, "GLANCE_N", 4)
 
 
 @functools.cache
@@ -75,6 +76,8 @@ def lines_of(rng: random.Random, n: int) -> list[bytes]:
         lines.append(b"%b %d" % (bytes(rng.choices(b"ab \0", k=rng.randrange(longest + 1))), rng.randrange(30)))
     if rng.random() < 0.3:
         lines.insert(rng.randrange(n + 1), b"l" * rng.randrange(3000))
+    if rng.random() < 0.3:  # for some orders
+        lines.sort(reverse=rng.random() < 0.5)
     return lines
 
 

@@ -72,6 +72,15 @@ int ps_compare(struct ps_context *context, const uint8_t *arena_a, const struct 
     return ps_compare_lines(context, text_a, line_a.length, text_b, line_b.length);
 }
 
+/* The complete comparison of a record and the one before it. */
+static int compare_neighbours(struct ps_context *context, const uint8_t *arena, const struct ps_record *before,
+                              const struct ps_record *record)
+{
+    if (before->prefix != record->prefix)
+        return before->prefix < record->prefix ? -1 : 1;
+    return ps_compare(context, arena, before, arena, record);
+}
+
 size_t ps_check(const struct ps_program *program, const struct ps_locale *locale, const uint8_t *arena,
                 const uint8_t *top, size_t n)
 {
@@ -79,20 +88,36 @@ size_t ps_check(const struct ps_program *program, const struct ps_locale *locale
     const int least = program->flags & PS_UNIQUE ? 0 : 1; /* the least order that is disorder */
     struct ps_context context = {program, locale, {{NULL, NULL}, {0, 0}, 0}};
     size_t i = 1;
-    for (; i < n; i++) {
-        const struct ps_record *before = records - i, *record = records - 1 - i;
-        int order = before->prefix < record->prefix   ? -1
-                    : before->prefix > record->prefix ? 1
-                                                      : ps_compare(&context, arena, before, arena, record);
-        if (order >= least || context.scratch.failed)
+    for (; i < n; i++)
+        if (compare_neighbours(&context, arena, records - i, records - 1 - i) >= least || context.scratch.failed)
             break;
-    }
     if (context.scratch.failed)
         i = PS_NO_MEMORY;
     else if (i > n)
         i = n;
     ps_scratch_free(&context.scratch);
     return i;
+}
+
+int ps_presorted(const struct ps_program *program, const struct ps_locale *locale, const uint8_t *arena,
+                 const uint8_t *top, size_t n)
+{
+    const struct ps_record *records = (const struct ps_record *)(const void *)top;
+    struct ps_context context = {program, locale, {{NULL, NULL}, {0, 0}, 0}};
+    const int equal = program->flags & PS_UNIQUE ? 0 : 1; /* how equal ones count */
+    int direction = 1;
+    for (size_t i = 1; i < n && direction != 0 && !context.scratch.failed; i++) {
+        const int order = compare_neighbours(&context, arena, records - i, records - 1 - i);
+        const int this = order < 0 ? 1 : order > 0 ? -1 : equal;
+        if (i == 1)
+            direction = this;
+        else if (this != direction)
+            direction = 0;
+    }
+    if (context.scratch.failed)
+        direction = 0; /* whoever sorts will find out */
+    ps_scratch_free(&context.scratch);
+    return direction;
 }
 
 static int segment_is_valid(const struct ps_program *program, uint32_t index)

@@ -253,6 +253,10 @@ void ps_next_stage(const uint8_t *arena, struct ps_record *record);
 size_t ps_check(const struct ps_program *program, const struct ps_locale *locale, const uint8_t *arena,
                 const uint8_t *top, size_t n);
 
+/* 1 when the n records below `top` are in order as ps_check has it, -1 when each is less than the one before, else 0. */
+int ps_presorted(const struct ps_program *program, const struct ps_locale *locale, const uint8_t *arena,
+                 const uint8_t *top, size_t n);
+
 /* Whether `size` bytes at `program` are a complete program that the functions here can follow; needs_locale tells
  * whether a locale has to be given with it. */
 int ps_program_is_valid(const void *program, size_t size);
@@ -268,6 +272,7 @@ int ps_program_needs_locale(const struct ps_program *program);
 #define PS_FIRST_SHIFT 56
 #define PS_PART_DESCENDING 1u /* the records as ps_scan and ps_encode left them */
 #define PS_PART_FLIPPED 2u    /* they lie in the scratch */
+#define PS_PART_SORTED 4u     /* nothing is left to compare; of all records, or of some that are not PS_PART_DESCENDING */
 struct ps_part {
     uint64_t start, n; /* which records of the result */
     uint64_t depth;    /* bytes of the keys that are equal throughout the part, before those in the prefix */

@@ -323,6 +323,27 @@ static PyObject *check_order(PyObject *self, PyObject *tuple)
     return index == PS_NO_MEMORY ? PyErr_NoMemory() : PyLong_FromSize_t(index);
 }
 
+static PyObject *presorted(PyObject *self, PyObject *tuple)
+{
+    (void)self;
+    struct arguments args = {0};
+    Py_ssize_t top, n;
+    if (!PyArg_ParseTuple(tuple, "y*O&w*nn:presorted", &args.program, as_locale, &args.locale, &args.arena, &top, &n)) {
+        release(&args);
+        return NULL;
+    }
+    const char *why = check(&args, top, n, 1);
+    if (why == NULL)
+        why = check_locale(&args);
+    if (why != NULL)
+        return refuse(&args, why);
+    const uint8_t *arena = args.arena.buf;
+    int direction = 0;
+    WITHOUT_GIL(n * 16, direction = ps_presorted(args.program.buf, args.locale, arena, arena + top, (size_t)n));
+    release(&args);
+    return PyLong_FromLong(direction);
+}
+
 static PyObject *gather(PyObject *self, PyObject *tuple)
 {
     (void)self;
@@ -447,6 +468,7 @@ static PyMethodDef methods[] = {
     {"sort_part", sort_part, METH_VARARGS, NULL},
     {"drop", drop, METH_VARARGS, NULL},
     {"check", check_order, METH_VARARGS, NULL},
+    {"presorted", presorted, METH_VARARGS, NULL},
     {"gather", gather, METH_VARARGS, NULL},
     {"merge", merge, METH_VARARGS, NULL},
     {"locale_facts", locale_facts, METH_VARARGS, NULL},

@@ -483,7 +483,12 @@ int ps_sort_part(const struct ps_program *program, const struct ps_locale *local
     struct job job;
     struct ps_part parts[256];
     start_job(&job, program, locale, arena, top, n);
-    const size_t part_n = split(&job, part, parts);
+    const int is_sorted = (part->flags & PS_PART_SORTED) != 0;
+    if (is_sorted && part->flags & PS_PART_DESCENDING)
+        reverse(job.records, n);
+    const size_t part_n = is_sorted ? 0 : split(&job, part, parts);
+    if (is_sorted && job.order.keyed)
+        set_prefixes(job.records + part->start, part->n, AT_KEY);
     for (size_t i = 0; i < part_n; i++) {
         const struct group group = group_of(&job, parts + i);
         sort_group(&job.order, group.from, group.other, group.n, group.depth, group.shift, group.flip);

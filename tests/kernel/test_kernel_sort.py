@@ -5,14 +5,14 @@ from __future__ import annotations
 import functools
 import random
 from collections import Counter
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from types import ModuleType
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kernel_model import Key, Order, comparison, sorted_lines
-from kernel_support import Batch, line_lists, orders, sort_all, sort_lines
+from kernel_support import PART, Batch, line_lists, orders, sort_all, sort_lines
 
 PLAIN = [Order(reverse=reverse, unique=unique) for reverse in (False, True) for unique in (False, True)]
 FIRST_FIELD = (Key(end_field=1),)
@@ -56,6 +56,32 @@ def test_parts_are_sorted_one_by_one_in_any_order(
     at_once, in_parts = Batch(kernel, order, lines), Batch(kernel, order, lines)
     assert in_parts.sort_in_parts(steps) == at_once.sort()
     assert in_parts.arena[: in_parts.text_bytes] == at_once.arena[: at_once.text_bytes]
+
+
+@given(order=orders(), lines=line_lists(60), arrangement=st.sampled_from(["as they are", "sorted", "reversed"]))
+def test_lines_that_are_in_order_are_recognized_and_taken_as_they_are(
+    kernel: ModuleType, order: Order, lines: list[bytes], arrangement: str
+) -> None:
+    if arrangement != "as they are":
+        lines = sort_lines(kernel, order, lines)
+    if arrangement == "reversed":
+        lines = lines[::-1]
+    compare = comparison(order)
+    steps = [compare(a, b) for a, b in pairwise(lines)]
+    batch = Batch(kernel, order, lines)
+    if batch.segment_n:
+        batch.encode()
+    at = batch.program, batch.locale, batch.arena, batch.top, batch.n
+    direction = kernel.presorted(*at)
+    if all(step < 0 or (step == 0 and not order.unique) for step in steps):
+        assert direction == 1
+    elif all(step > 0 for step in steps):
+        assert direction == -1
+    else:
+        assert direction == 0
+        return
+    kernel.sort_part(*at, PART.pack(0, batch.n, 0, 56, 5 if direction == 1 else 4))
+    assert batch.sorted() == Batch(kernel, order, lines).sort()
 
 
 @given(order=st.sampled_from(PLAIN), lines=line_lists(200))

@@ -136,8 +136,9 @@ def test_a_run_asks_for_its_own_extents_and_takes_any_answer(tmp_path, monkeypat
         fd, at = runs[1].extents[0].file.handle.fd, runs[1].extents[0].offset
         willneed = os.POSIX_FADV_WILLNEED
         assert asked == [(fd, at + 1000, 2000, willneed), (fd, at + 4000, 1000, willneed)]
-        assert stats.hints == {("prefetch", error): 2}
         assert reader.position == 0
+        reader.close()
+        assert stats.hints == {("prefetch", error): 2}
 
 
 def test_a_closed_descriptor_is_a_bug_and_shown(tmp_path):
