@@ -37,6 +37,26 @@ class Order:
         self.keyed = segment_n > 0
         self.unique = bool(flags & UNIQUE)
 
+    def follows(self, first: bytes, second: bytes) -> bool:
+        """Whether the second line may come behind the first one: it is not less, nor equal where equal lines are
+        dropped."""
+        separator = bytes((self.separator,))
+        text = first + separator + second + separator
+        room = 8 * len(text) + 256
+        while True:
+            top = len(text) + room + 2 * self.kernel.RECORD_BYTES
+            top += -top % 16
+            arena = bytearray(top)
+            arena[: len(text)] = text
+            self.kernel.scan(self.program, arena, 0, len(text), top, 0, 2)
+            done = 2
+            if self.keyed:
+                limit = top - 2 * self.kernel.RECORD_BYTES
+                done, _ = self.kernel.encode(self.program, self.locale, arena, top, 0, 2, len(text), limit)
+            if done == 2:
+                return bool(self.kernel.check(self.program, self.locale, arena, top, 2) == 2)
+            room *= 2
+
 
 def load(demand: bytes | None) -> Any:
     """The module that implements the kernel. demand: the value of PYSORT_KERNEL. Raises SortError when it cannot be

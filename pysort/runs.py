@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pysort.plan import SortPlan
     from pysort.stats import SortStats
     from pysort.storage.readers import InputReader
-    from pysort.storage.spill import SpillSpace
+    from pysort.storage.spill import RunWriter, SpillSpace
     from pysort.storage.spillfile import SpilledRun
     from pysort.storage.workers import Workers
 
@@ -65,13 +65,16 @@ class RunGenerator:
     __slots__ = (
         "_arena",
         "_inputs",
+        "_last_line",
         "_order",
         "_outs",
         "_plan",
+        "_runs",
         "_spare",
         "_spill",
         "_stats",
         "_workers",
+        "_writer",
         "peak_bytes",
     )
 
@@ -96,6 +99,9 @@ class RunGenerator:
         self._spill = spill
         self._stats = stats
         self._spare: Arena | None = None
+        self._runs: list[SpilledRun] = []
+        self._writer: RunWriter | None = None  # of the run that is being written
+        self._last_line: bytes | None = None  # of it, if it may go on
         self.peak_bytes = 0  # most that the arenas held
 
     def generate(self, write: Callable[[memoryview], None]) -> list[SpilledRun]:
@@ -119,7 +125,7 @@ class RunGenerator:
         """full: has the whole memory, and more follows."""
         read = self._inputs.readinto
         full.start_sort()
-        runs = [self._run(full)]
+        self._write(full)
         buffer, other = self._share_memory(full)
         ended = buffer.load(read)
         while buffer.n:
@@ -128,7 +134,7 @@ class RunGenerator:
             if not is_last and other is not buffer:
                 other.begin(buffer)
                 ended = other.load(read)
-            runs.append(self._run(buffer))
+            self._write(buffer)
             if is_last:
                 break
             if other is buffer:
@@ -136,7 +142,8 @@ class RunGenerator:
                 ended = buffer.load(read)
             buffer, other = other, buffer
         self.close()
-        return runs
+        self._finish_run()
+        return self._runs
 
     def _share_memory(self, full: SortBuffer) -> tuple[SortBuffer, SortBuffer]:
         """The buffers that take turns from now on, twice the same without workers; the first of them has begun."""
@@ -150,13 +157,24 @@ class RunGenerator:
         self._arena.resize(half)
         return buffer, self._buffer(self._arena)
 
-    def _run(self, buffer: SortBuffer) -> SpilledRun:
-        writer = self._spill.start_run()
-        buffer.write(self._outs, writer.write)
+    def _write(self, buffer: SortBuffer) -> None:
+        """Spill the sorted lines: as a run, or behind the last run if they follow its lines, as all do in an input that
+        is in order already."""
+        ends = buffer.ends()
+        if self._last_line is None or ends is None or not self._order.follows(self._last_line, ends[0]):
+            self._finish_run()
+        if self._writer is None:
+            self._writer = self._spill.start_run()
+        buffer.write(self._outs, self._writer.write)
+        self._last_line = None if ends is None else ends[1]
         spare_bytes = 0 if self._spare is None else self._spare.size
         self.peak_bytes = max(self.peak_bytes, self._arena.size + spare_bytes)
         self._stats.longest_line_bytes = max(self._stats.longest_line_bytes, buffer.longest)
-        return writer.finish()
+
+    def _finish_run(self) -> None:
+        if self._writer is not None:
+            self._runs.append(self._writer.finish())
+            self._writer = None
 
     def close(self) -> None:
         """No job may be under way."""

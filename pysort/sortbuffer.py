@@ -33,6 +33,7 @@ LINE_BYTES = 16
 KEY_BYTES = 24  # of header and key, as long as nothing is known
 COST = 4  # of text in a buffer, likewise
 LEAST_LEAF_N = 8192  # records: less is not worth a thread's while
+LARGEST_END_BYTES = 64 << 10  # of a line that is compared with the next run's
 GLANCE_N = 1024  # records that are looked at before all are, to see whether lines are in order already
 LEAVES_N = 8  # for each thread, so that they end at about the same time
 
@@ -152,6 +153,7 @@ class SortBuffer:
         "_carried",
         "_cost",
         "_jobs",
+        "_kept",
         "_key_bytes",
         "_order",
         "_piece_bytes",
@@ -176,6 +178,7 @@ class SortBuffer:
         self._key_bytes: float = KEY_BYTES
         self._cost: float = COST  # bytes of the buffer for a byte of text, its own included, as far as lines have shown
         self._jobs: list[Job] = []  # that sort
+        self._kept: int | None = None  # records that are left when they have
         self._taken_bytes = 0  # of text with good records
         self._text = Text(0)
         self.longest = 0
@@ -365,6 +368,7 @@ class SortBuffer:
     def start_sort(self) -> None:
         """Begin to bring the records in order."""
         self._jobs = []
+        self._kept = None
         n = self.n
         direction = self._direction()
         if direction > 0:
@@ -404,8 +408,9 @@ class SortBuffer:
         """Wait for it. Returns how many records are kept."""
         for job in self._jobs:  # while jobs add more
             job.wait()
-        kept: int = self._order.kernel.drop(self._order.program, self._arena.view, self._arena.size, self.n)
-        return kept
+        if self._kept is None:
+            self._kept = self._order.kernel.drop(self._order.program, self._arena.view, self._arena.size, self.n)
+        return self._kept
 
     @property
     def _records(self) -> tuple[bytes, object, memoryview, int, int]:
@@ -428,6 +433,17 @@ class SortBuffer:
 
         for share in _shares(parts, leaf_n):
             self._jobs.append(self._workers.submit(lambda share=share: work(share)))  # type: ignore[misc]
+
+    def ends(self) -> tuple[bytes, bytes] | None:
+        """The first and the last line of the sorted buffer, if there are any and they are not too long to be copied."""
+        kept = self._end_sort()
+        view, lines = self._arena.view, []
+        for index in (0, kept - 1) if kept else ():
+            start, length = _RECORD.unpack_from(view, self._arena.size - (self.n - index) * _RECORD.size)
+            if length > LARGEST_END_BYTES:
+                return None
+            lines.append(bytes(view[start : start + length]))
+        return (lines[0], lines[1]) if lines else None
 
     def write(self, outs: list[memoryview], write: Callable[[memoryview], None]) -> None:
         """Hand the sorted lines to `write`, in order, in pieces of at most an out; workers fill others meanwhile."""

@@ -118,7 +118,10 @@ class Sorter:
         readers = self._open(sources)
         if len(readers) == len(sources):
             self._stats.merge_passes_n += 1
-            self._merge(readers, self._output.write)
+            if len(readers) == 1 and not isinstance(sources[0], bytes):
+                self._copy(readers[0])
+            else:
+                self._merge(readers, self._output.write)
             return []
         for reader in readers:
             reader.close()
@@ -184,6 +187,18 @@ class Sorter:
         finally:
             merge.close()
         self._stats.longest_line_bytes = max(self._stats.longest_line_bytes, merge.longest)
+
+    def _copy(self, reader: Reader) -> None:
+        """A single run is the output."""
+        try:
+            view = self._arena.view[: self._plan.out_bytes]
+            if len(view) < reader.block_bytes:
+                view = self._arena.view[:]
+            while n := reader.readinto(view):
+                self._output.write(view[:n])
+                reader.release()
+        finally:
+            reader.close()
 
     def _forecast(self, readers: Sequence[Reader]) -> Forecast | None:
         run_bytes = self._plan.prefetch_n * self._plan.block_bytes
