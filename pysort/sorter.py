@@ -186,7 +186,7 @@ class Sorter:
         self._stats.longest_line_bytes = max(self._stats.longest_line_bytes, merge.longest)
 
     def _forecast(self, readers: Sequence[Reader]) -> Forecast | None:
-        run_bytes = self._plan.prefetch_n * self._plan.block_bytes
+        run_bytes = self._plan.run_ahead_bytes(self._spill.counters.held_bytes)
         return Forecast(readers, run_bytes, self._plan.ahead_bytes) if run_bytes else None
 
     def close(self) -> None:
