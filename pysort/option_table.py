@@ -226,7 +226,14 @@ OPTIONS = (
         words=_MADVICE,
     ),
     Option(OWN, "", "read-size", "read this much at once", "SIZE"),
-    Option(OWN, "", "prefetch", "while runs are merged read N blocks of each\nahead; 0 reads none ahead", "N"),
+    Option(
+        OWN,
+        "",
+        "prefetch",
+        "while runs are merged ask for N blocks of each\nahead; 0 asks for none; by default 16, or none\n"
+        "where the page cache has the runs",
+        "N",
+    ),
     Option(OWN, "", "parallel-reads", "read each large input with N threads", "N"),
     Option(
         OWN,

@@ -80,9 +80,9 @@ class SortPlan:
     input_fan_in: the same where inputs are among them, each of which costs a descriptor. map_bytes: for mappings and
     aligned buffers, where inputs or runs are mapped or read directly: pages that they touch are this process's.
     free_bytes: memory that was available at the start, None if that is not known.
-    runs_expected: about as many, rather more, as run generation makes out of sampled inputs, else None. prefetch_n:
-    blocks that a merge asks for ahead of each run; ahead_bytes: most of all runs together. They wait in the kernel's
-    page cache, which is not this process's memory; more of them would drive out what has not been read yet.
+    runs_expected: about as many, rather more, as are made out of sampled inputs, else None. prefetch_n: blocks that a
+    merge asks for ahead of each run, None where the user left it open; ahead_bytes: most of all runs together. They
+    wait in the kernel's page cache, which is not this process's memory; more would drive out what is still to be read.
     """
 
     __slots__ = (
@@ -150,7 +150,7 @@ class SortPlan:
             self.read_bytes = self.run_read_bytes = read_size + -read_size % self.block_bytes
         elif parallel_reads_n > 1:  # a piece for each thread
             self.read_bytes = min(parallel_reads_n * self.read_bytes, self.arena_bytes // 4)
-        self.prefetch_n = PREFETCH_N if prefetch_n is None else prefetch_n
+        self.prefetch_n = prefetch_n
         self.ahead_bytes = memory
         fan_in = self.arena_bytes // (4 * self.block_bytes)
         if runs_mapped:
@@ -162,7 +162,8 @@ class SortPlan:
     def _expect_runs(self, input_bytes: int, sample: InputSample) -> int:
         # Nobody knows yet how long keys are: as long as lines.
         cost = 2 * sample.line_bytes + HEADER_BYTES + SORT_RECORD_BYTES
-        return int(input_bytes / sample.line_bytes * cost / self.arena_bytes) + 1
+        buffer_bytes = self.arena_bytes // 2 if self.thread_n else self.arena_bytes
+        return int(input_bytes / sample.line_bytes * cost / buffer_bytes) + 1
 
     def _fit_blocks(self, run_n: int, longest_line: int) -> None:
         """Make blocks smaller where that lets run_n runs be merged at once. 246 MB in 4 MiB, 98 runs: 2.8-2.9 s with
@@ -178,6 +179,16 @@ class SortPlan:
         line, the line that -u keeps, and a block."""
         window = 4 * longest_line + 2 * self.block_bytes
         return max(min(self.fan_in, self.arena_bytes // window), 2)
+
+    def run_ahead_bytes(self, held_bytes: int) -> int:
+        """How far to read ahead of each run when the spill files hold so much. Unless the user said so it is not done
+        where the page cache will have kept them: with windows of 40 KiB a sort took 3.6 s instead of 3.1 s there
+        (medians of 12 on a busy machine), with the same CPU time."""
+        n = self.prefetch_n
+        if n is None:
+            kept = self.free_bytes is not None and held_bytes <= self.free_bytes // 2
+            n = 0 if kept else PREFETCH_N
+        return n * self.block_bytes
 
     def excess_bytes(self, arena_peak_bytes: int) -> int:
         """By how much memory_bytes was exceeded when a long line has made the arena outgrow its plan."""

@@ -201,7 +201,7 @@ class Sorter:
             reader.close()
 
     def _forecast(self, readers: Sequence[Reader]) -> Forecast | None:
-        run_bytes = self._plan.prefetch_n * self._plan.block_bytes
+        run_bytes = self._plan.run_ahead_bytes(self._spill.counters.held_bytes)
         return Forecast(readers, run_bytes, self._plan.ahead_bytes) if run_bytes else None
 
     def close(self) -> None:

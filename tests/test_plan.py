@@ -94,9 +94,17 @@ def test_few_runs_keep_large_blocks():
 
 
 def test_what_is_read_ahead():
-    assert SortPlan(MIB).prefetch_n == PREFETCH_N
-    assert SortPlan(MIB, prefetch_n=0).prefetch_n == 0
-    assert SortPlan(MIB, prefetch_n=3).prefetch_n == 3
+    for free_bytes, held_bytes, n in [
+        (None, 1, PREFETCH_N),
+        (1000, 500, 0),  # the page cache will have it
+        (1000, 501, PREFETCH_N),
+        (0, 0, 0),
+    ]:
+        plan = SortPlan(MIB, free_bytes=free_bytes)
+        assert plan.run_ahead_bytes(held_bytes) == n * plan.block_bytes
+    for n in (0, 3):  # as the user says
+        plan = SortPlan(MIB, prefetch_n=n, free_bytes=1000)
+        assert plan.run_ahead_bytes(1) == plan.run_ahead_bytes(10_000) == n * plan.block_bytes
     assert SortPlan(8 * MIB).ahead_bytes == 8 * MIB
 
 
