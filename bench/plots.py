@@ -1,0 +1,7 @@
+"""x"""
+
+from pathlib import Path
+
+
+def draw(directory: Path) -> None:
+    return
