@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from bench import hints_advice, hints_mapped, hints_merge, hints_parallel, hints_report, plots
+from bench import hints_advice, hints_mapped, hints_merge, hints_parallel, hints_report, hints_sample, plots
 from bench.contenders import BenchError, Contender, pysort_program, sort_like
 from bench.hints_report import Measured
 from bench.hints_table import Claim, NotHere, Place, Table, measure
@@ -23,6 +23,7 @@ CLAIMS = (
     hints_mapped.CLAIM,
     hints_advice.SCAN,
     hints_advice.SORT,
+    hints_sample.CLAIM,
     hints_parallel.CLAIM,
     hints_merge.CLAIM,
 )
@@ -107,5 +108,6 @@ def main(arguments: argparse.Namespace, command_line: str) -> int:
     print(report.text())
     if arguments.out is not None:
         report.write(arguments.out)
-        plots.draw(arguments.out)
+        if (why := plots.draw(arguments.out)) is not None:
+            print(f"bench: no plots: {why}", file=sys.stderr)
     return 0

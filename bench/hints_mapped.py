@@ -70,7 +70,7 @@ def _touch(path: Path, flags: int = 0, advice: int | None = None) -> Sample:
 
 CLAIM = Claim(
     "populate",
-    "Bolt's MmapFlags: with MAP_POPULATE a database of 2 GB was opened and read in 4 s instead of 8 s from an SSD, and in"
+    "Bolt's MmapFlags: with MAP_POPULATE a database of 2 GB was opened and read in 4 s instead of 8 s from an SSD, in"
     " 8 s instead of 130 s from a hard disk. Bolt gives MADV_RANDOM to every map: that is what it was compared with.",
     "2 on an SSD, 16 on a hard disk",
     tables,

@@ -19,6 +19,7 @@ from pysort.storage.handle import Handle
 FILE_BYTES = 64 << 20
 APPEND_BYTES = 4 << 10
 NATIVE_S = 0.5
+LEAST_S = 0.05
 SLOW_S = 2.0
 SLOW_LIMITS = {"write_iops": 50}  # a sync takes a tenth of a second then
 
@@ -114,7 +115,7 @@ FILES: dict[str, Callable[[Path], File]] = {
 def tables(place: Place, scale: float) -> Iterator[Table]:
     slow = place.slow is not None
     path = make_file(place.directory / "shared", round(FILE_BYTES * scale))
-    seconds = (SLOW_S if slow else NATIVE_S) * scale
+    seconds = SLOW_S if slow else max(LEAST_S, NATIVE_S * scale)
     said = ", 50 writes/s" * slow
     for readers_n in (4,) if slow else (1, 2, 4, 8):
         yield _table(
@@ -135,6 +136,7 @@ def _table(path: Path, title: str, readers_n: int, read_bytes: int, seconds: flo
         expected=(),
         limits=SLOW_LIMITS,
         unit="reads/s",
+        at={"readers": readers_n} if writes else {},
     )
 
 
@@ -175,7 +177,7 @@ def _reader(file: File, number: int, size: int, read_bytes: int, stop: float, de
     last = size // read_bytes
     view = memoryview(bytearray(read_bytes))
     now = time.perf_counter()
-    while now < stop:
+    while now < stop or not delays:
         file.read(view, offsets.randrange(last) * read_bytes)
         before, now = now, time.perf_counter()
         delays.append(now - before)

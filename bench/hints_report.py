@@ -32,8 +32,12 @@ def number(value: float) -> str:
     return f"{value:.{1 if value >= 10 else 2 if value >= 1 else 3}f}"
 
 
+def _times(value: float) -> str:
+    return number(value) if value >= 1 else f"{value:.2f}" if value >= 0.1 else f"{value:.1g}"
+
+
 def ratio(values: Spread) -> str:
-    return "{} ({}-{})".format(*(f"{value:.{1 if value >= 10 else 2}f}" for value in dataclasses.astuple(values)))
+    return f"{_times(values.median)} ({_times(values.low)}-{_times(values.high)})"
 
 
 @dataclass
@@ -122,6 +126,7 @@ class Measured:
             "title": table.title,
             "unit": table.unit,
             "limits": table.limits,
+            "at": table.at,
             "baselines": table.baselines,
             "rounds": self.result.rounds_n(),
             "expected": [

@@ -83,7 +83,8 @@ class Expected:
 
 @dataclass(frozen=True)
 class Table:
-    """limits: of the slow disk. most_rounds_n: fewer rounds than the others, because one takes long."""
+    """limits: of the slow disk. most_rounds_n: fewer rounds than the others, because one takes long. at: where the
+    table stands in a sweep, as {"readers": 4}."""
 
     title: str
     files: tuple[Path, ...]
@@ -93,6 +94,7 @@ class Table:
     limits: dict[str, int] = field(default_factory=dict)
     unit: str = "s"
     most_rounds_n: int | None = None
+    at: dict[str, float] = field(default_factory=dict)
 
     @property
     def more_is_better(self) -> bool:
