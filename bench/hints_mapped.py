@@ -45,6 +45,8 @@ def tables(place: Place, scale: float) -> Iterator[Table]:
         expected=(
             Expected("MAP_POPULATE", "MADV_RANDOM", 20 if slow else 5),
             Expected("MAP_POPULATE, MADV_RANDOM", "MADV_RANDOM", 20 if slow else 5),
+            Expected("MAP_POPULATE", "plain map"),
+            Expected("MAP_POPULATE, hot", "plain map, hot"),
         ),
         limits=SLOW_LIMITS,
         most_rounds_n=2 if slow else None,

@@ -95,11 +95,11 @@ class Measured:
 
     def _judgement(self, result: Result, expected: Expected) -> str:
         found = result.ratio(expected.variant, expected.baseline)
+        text = f"{expected.variant} is {ratio(found)} times as good as {expected.baseline}"
+        if expected.least is None:
+            return text
         verdict = "as expected" if found.median >= expected.least else "OTHERWISE"
-        return (
-            f"{expected.variant} is {ratio(found)} times as good as {expected.baseline};"
-            f" expected at least {expected.least:g}: {verdict}"
-        )
+        return f"{text}; expected at least {expected.least:g}: {verdict}"
 
     def warnings(self) -> list[str]:
         """The variants whose rounds differ so much that the median says little."""
@@ -127,6 +127,7 @@ class Measured:
             "unit": table.unit,
             "limits": table.limits,
             "at": table.at,
+            "column": table.column,
             "baselines": table.baselines,
             "rounds": self.result.rounds_n(),
             "expected": [

@@ -74,17 +74,17 @@ class Variant:
 
 @dataclass(frozen=True)
 class Expected:
-    """`variant` is at least `least` times as good as `baseline`."""
+    """How many times as good `variant` is as `baseline` answers the claim; at least `least`, or nothing is expected."""
 
     variant: str
     baseline: str
-    least: float
+    least: float | None = None
 
 
 @dataclass(frozen=True)
 class Table:
     """limits: of the slow disk. most_rounds_n: fewer rounds than the others, because one takes long. at: where the
-    table stands in a sweep, as {"readers": 4}."""
+    table stands in a sweep, as {"readers": 4}. column: what README calls it where it says which hint to use."""
 
     title: str
     files: tuple[Path, ...]
@@ -95,6 +95,7 @@ class Table:
     unit: str = "s"
     most_rounds_n: int | None = None
     at: dict[str, float] = field(default_factory=dict)
+    column: str = ""
 
     @property
     def more_is_better(self) -> bool:

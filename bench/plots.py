@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench.hints_report import GROUP
+from bench.hints_report import GROUP, number
 from bench.hints_sample import CLAIMED_PERCENT
 
 if TYPE_CHECKING:
@@ -60,6 +60,10 @@ def _figure(height_in: float) -> Figure:
     return Figure(figsize=(_WIDTH_IN, height_in), layout="constrained")
 
 
+def _plain(value: float, position: float) -> str:
+    return f"{value:,.0f}" if value >= 1 else f"{value:g}"
+
+
 def _panel(axes: Axes, title: str) -> None:
     axes.set_title(title)
     axes.spines[["top", "right"]].set_visible(False)
@@ -101,12 +105,14 @@ def _ratios(axes: Axes, table: Table) -> None:
     axes.invert_yaxis()
     if span:
         axes.set_xscale("log")
+        axes.xaxis.set_major_formatter(_plain)
     high = max(ratio["high"] for ratio in ratios)
-    axes.set_xlim(right=high * 4 if span else high * 1.18)
-    for place, ratio, variant in zip(places, ratios, variants, strict=True):
-        value = f"{ratio['median']:.3g}x, {variant['median']:.3g} {table['unit']}"
-        axes.annotate(value, (ratio["high"], place), (4, 0), textcoords="offset points", va="center", fontsize=8)
+    axes.set_xlim(right=high * (high / min(medians)) ** 0.3 if span else high * 1.3)
     axes.axvline(1, color="#444444", linewidth=0.8)
+    for place, ratio, variant in zip(places, ratios, variants, strict=True):
+        value = f"{number(ratio['median'])}x, {number(variant['median'])} {table['unit']}"
+        text = axes.annotate(value, (ratio["high"], place), (4, 0), textcoords="offset points", va="center", fontsize=8)
+        text.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 0.5, "alpha": 0.8})
     axes.set_xlabel(f"times as good as {base}" + " (logarithmic)" * span)
     _panel(axes, _heading(table))
 
@@ -144,6 +150,7 @@ def _readers(tables: list[Table]) -> Figure | None:
         points = [table["variants"][position] for table in swept]
         _line(axes, readers, points, variant["name"], position)
     axes.set_yscale("log")
+    axes.yaxis.set_major_formatter(_plain)
     axes.set_xticks(readers)
     axes.set_xlabel("threads that read, beside one that appends and syncs")
     axes.set_ylabel("reads/s (logarithmic)")
@@ -181,6 +188,11 @@ def _distances(tables: list[Table]) -> Figure | None:
     return figure
 
 
+def _shared(tables: list[Table]) -> Figure | None:
+    """The bars of four readers, and of one without a writer."""
+    return _bars([table for table in tables if table["at"].get("readers", 4) == 4])
+
+
 def _typical(tables: list[Table]) -> Figure | None:
     """The bars of the claim's own share of the blocks."""
     return _bars([table for table in tables if table["at"]["percent"] == CLAIMED_PERCENT])
@@ -190,5 +202,5 @@ _DISTANCE = "distance "
 _FIGURES: dict[str, dict[str, Callable[[list[Table]], Figure | None]]] = {
     "sort": {"": _bars, "-cpu": _cpu},
     "sample": {"": _typical, "-distance": _distances},
-    "parallel": {"": _bars, "-readers": _readers},
+    "parallel": {"": _shared, "-readers": _readers},
 }
