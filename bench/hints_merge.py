@@ -12,7 +12,7 @@ from bench.hints_advice import SortBench
 from bench.hints_table import Claim, Place, Table, Variant, cool, removed
 from bench.randomness import Source
 
-NATIVE_LINES_N = 4_000_000  # of 51 bytes
+NATIVE_LINES_N = 2_000_000  # of 51 bytes
 SLOW_LINES_N = 1_250_000
 LIMITS = {"read_iops": 300}
 OPTIONS = ("-m", "-S25M")
