@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import resource
 import select
 import subprocess
 import time
@@ -123,13 +124,14 @@ class SortBench:
 
 def timed(argv: Sequence[str]) -> Sample:
     """Run the command in the C locale and watch its CPU time from outside. Raises BenchError when it fails."""
+    used_before = _children_cpu_s()
     start = time.perf_counter()
     process = subprocess.Popen(
         argv, env={**os.environ, "LC_ALL": "C"}, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE
     )
     try:
-        timeline = _timeline(process.pid, start)
-        wall = time.perf_counter() - start
+        clock = CpuClock(process.pid, start)
+        clock.run()
         _, message = process.communicate()
     except BaseException:
         process.kill()
@@ -137,24 +139,41 @@ def timed(argv: Sequence[str]) -> Sample:
         raise
     if process.returncode:
         raise BenchError(f"{argv[0]}: exit status {process.returncode}: {message.decode(errors='replace').strip()}")
-    return Sample(wall, timeline=tuple(timeline))
+    clock.add(clock.ended, _children_cpu_s() - used_before)
+    return Sample(clock.ended - start, timeline=tuple(clock.points))
 
 
-def _timeline(pid: int, start: float) -> list[tuple[float, float]]:
-    """(seconds since start, percent of one CPU since the point before) until the process ends."""
-    ticks_per_s = os.sysconf("SC_CLK_TCK")
-    points = []
-    before, used_before = start, 0.0
-    ending = select.poll()
-    stat = Path(f"/proc/{pid}/stat")
-    with Handle(os.pidfd_open(pid)) as process:
-        ending.register(process.fd)
-        while not ending.poll(SAMPLE_MS):
-            now, words = time.perf_counter(), stat.read_text().rpartition(")")[2].split()
-            used = (int(words[11]) + int(words[12])) / ticks_per_s  # user, system
-            points.append((now - start, 100 * (used - used_before) / (now - before)))
-            before, used_before = now, used
-    return points
+def _children_cpu_s() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+class CpuClock:
+    """points: (seconds since start, percent of one CPU since the point before). ended: when the process had."""
+
+    def __init__(self, pid: int, start: float) -> None:
+        self._pid = pid
+        self._start = start
+        self._before = (start, 0.0)
+        self.ended = start
+        self.points: list[tuple[float, float]] = []
+
+    def run(self) -> None:
+        """Until the process ends, which it must not be awaited for meanwhile."""
+        ticks_per_s = os.sysconf("SC_CLK_TCK")
+        stat = Path(f"/proc/{self._pid}/stat")
+        ending = select.poll()
+        with Handle(os.pidfd_open(self._pid)) as process:
+            ending.register(process.fd)
+            while not ending.poll(SAMPLE_MS):
+                words = stat.read_text().rpartition(")")[2].split()
+                self.add(time.perf_counter(), (int(words[11]) + int(words[12])) / ticks_per_s)  # user, system
+        self.ended = time.perf_counter()
+
+    def add(self, now: float, used_s: float) -> None:
+        then, used_then = self._before
+        self.points.append((now - self._start, max(0.0, 100 * (used_s - used_then) / (now - then))))
+        self._before = (now, used_s)
 
 
 SCAN = Claim("scan", SOURCE, CLAIMED, scan_tables)

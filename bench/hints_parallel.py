@@ -24,6 +24,9 @@ SLOW_S = 2.0
 SLOW_LIMITS = {"write_iops": 50}  # a sync takes a tenth of a second then
 
 
+Answers = queue.SimpleQueue[int | OSError]
+
+
 class File(Protocol):
     """How several threads use one file."""
 
@@ -89,22 +92,28 @@ class SerialReader(BareFile):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        self._asked: queue.SimpleQueue[tuple[Callable[[], int], queue.SimpleQueue[int]] | None] = queue.SimpleQueue()
+        self._asked: queue.SimpleQueue[tuple[Callable[[], int], Answers] | None] = queue.SimpleQueue()
         self._answers = threading.local()
-        self._owner = threading.Thread(target=self._serve)
+        self._owner = threading.Thread(target=self._serve, daemon=True)
         self._owner.start()
 
     def _serve(self) -> None:
         while (asked := self._asked.get()) is not None:
             do, answers = asked
-            answers.put(do())
+            try:
+                answers.put(do())
+            except OSError as error:
+                answers.put(error)
 
     def _ask(self, do: Callable[[], int]) -> int:
         if not hasattr(self._answers, "queue"):
             self._answers.queue = queue.SimpleQueue()
-        answers: queue.SimpleQueue[int] = self._answers.queue
+        answers: Answers = self._answers.queue
         self._asked.put((do, answers))
-        return answers.get()
+        answer = answers.get()
+        if isinstance(answer, OSError):
+            raise answer
+        return answer
 
     def read(self, view: memoryview, offset: int) -> int:
         return self._ask(partial(super().read, view, offset))

@@ -40,6 +40,15 @@ def ratio(values: Spread) -> str:
     return f"{_times(values.median)} ({_times(values.low)}-{_times(values.high)})"
 
 
+def _rounded(tree: Any) -> Any:
+    """Without the digits that are noise."""
+    if isinstance(tree, dict):
+        return {name: _rounded(branch) for name, branch in tree.items()}
+    if isinstance(tree, list | tuple):
+        return [_rounded(branch) for branch in tree]
+    return float(f"{tree:.5g}") if isinstance(tree, float) else tree
+
+
 @dataclass
 class Measured:
     """A table's result at a place, or why there is none."""
@@ -142,11 +151,15 @@ class Measured:
 
     def _variant_json(self, result: Result, name: str) -> dict[str, Any]:
         bases = result.table.baselines
+        samples = result.samples[name]
+        median = sorted(samples, key=lambda sample: sample.value)[len(samples) // 2]
         return {
             "name": name,
             "ratios": {base: dataclasses.asdict(result.ratio(name, base)) for base in bases},
             **dataclasses.asdict(result.spread(name)),
-            "samples": [dataclasses.asdict(sample) for sample in result.samples[name]],
+            "values": [sample.value for sample in samples],
+            "figures": {figure: result.figure(name, figure) for figure in median.figures},
+            "timeline": median.timeline,
         }
 
 
@@ -234,5 +247,5 @@ class Report:
     def write(self, directory: Path) -> None:
         """hints.json and hints.md in the directory, which is made if need be."""
         directory.mkdir(parents=True, exist_ok=True)
-        (directory / f"{GROUP}.json").write_text(json.dumps(self.as_json(), indent=1) + "\n")
+        (directory / f"{GROUP}.json").write_text(json.dumps(_rounded(self.as_json()), indent=1) + "\n")
         (directory / f"{GROUP}.md").write_text(self.markdown())

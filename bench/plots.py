@@ -124,15 +124,12 @@ def _cpu(tables: list[Table]) -> Figure | None:
     figure = _figure(0.85 * len(variants) + 0.8)
     panels = figure.subplots(len(variants), 1, squeeze=False, sharex=True)[:, 0]
     for axes, variant in zip(panels, variants, strict=True):
-        samples = sorted(variant["samples"], key=lambda sample: float(sample["value"]))
-        sample = samples[len(samples) // 2]
-        points = [[0.0, 0.0], *sample["timeline"]]
+        points = [[0.0, 0.0], *variant["timeline"]]
         axes.fill_between([p[0] for p in points], [p[1] for p in points], step="pre", color=_BAR, alpha=0.75)
-        axes.axvline(sample["value"], color=_WORSE, linewidth=1)
         axes.set_ylim(0, 115)
         axes.set_yticks([0, 50, 100])
-        _panel(axes, f"{variant['name']}: {sample['value']:.2f} s")
-    panels[-1].set_xlabel("seconds since the start (red: the end)")
+        _panel(axes, f"{variant['name']}: {variant['median']:.2f} s")
+    panels[-1].set_xlabel("seconds since the start")
     figure.supylabel("CPU, % of one core", fontsize=9)
     figure.suptitle(_heading(table), fontsize=10)
     return figure
