@@ -13,8 +13,8 @@ from bench.hints_table import Claim, Place, Table, Variant, cool, removed
 from bench.randomness import Source
 
 NATIVE_LINES_N = 2_000_000  # of 51 bytes
-SLOW_LINES_N = 1_250_000
-LIMITS = {"read_iops": 300}
+SLOW_LINES_N = 700_000
+LIMITS = {"read_iops": 100}
 OPTIONS = ("-m", "-S25M")
 READERS = {
     "pread": (),
@@ -32,7 +32,7 @@ def tables(place: Place, scale: float) -> Iterator[Table]:
         bench = SortBench(paths, OPTIONS, place)
         size_mib = sum(path.stat().st_size for path in paths) / 2**20
         yield Table(
-            f"merge {runs_n} runs of {size_mib / runs_n:.1f} MiB, {' '.join(OPTIONS)}" + ", 300 requests/s" * slow,
+            f"merge {runs_n} runs of {size_mib / runs_n:.1f} MiB, {' '.join(OPTIONS)}" + ", 100 requests/s" * slow,
             paths,
             {name: Variant(partial(bench.run, options)) for name, options in READERS.items()},
             baselines=("pread",),

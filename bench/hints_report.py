@@ -32,12 +32,12 @@ def number(value: float) -> str:
     return f"{value:.{1 if value >= 10 else 2 if value >= 1 else 3}f}"
 
 
-def _times(value: float) -> str:
+def times(value: float) -> str:
     return number(value) if value >= 1 else f"{value:.2f}" if value >= 0.1 else f"{value:.1g}"
 
 
 def ratio(values: Spread) -> str:
-    return f"{_times(values.median)} ({_times(values.low)}-{_times(values.high)})"
+    return f"{times(values.median)} ({times(values.low)}-{times(values.high)})"
 
 
 def _rounded(tree: Any) -> Any:

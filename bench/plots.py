@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench.hints_report import GROUP, number
+from bench.hints_report import GROUP, number, times
 from bench.hints_sample import CLAIMED_PERCENT
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def _ratios(axes: Axes, table: Table) -> None:
     axes.set_xlim(right=high * (high / min(medians)) ** 0.3 if span else high * 1.3)
     axes.axvline(1, color="#444444", linewidth=0.8)
     for place, ratio, variant in zip(places, ratios, variants, strict=True):
-        value = f"{number(ratio['median'])}x, {number(variant['median'])} {table['unit']}"
+        value = f"{times(ratio['median'])}x, {number(variant['median'])} {table['unit']}"
         text = axes.annotate(value, (ratio["high"], place), (4, 0), textcoords="offset points", va="center", fontsize=8)
         text.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 0.5, "alpha": 0.8})
     axes.set_xlabel(f"times as good as {base}" + " (logarithmic)" * span)
@@ -118,8 +118,8 @@ def _ratios(axes: Axes, table: Table) -> None:
 
 
 def _cpu(tables: list[Table]) -> Figure | None:
-    """Use of the CPU over the time of the run that took the median, a panel a strategy; of the slowest disk."""
-    table = tables[-1] if len(tables) < 2 else next(t for t in tables if t["place"] == tables[-1]["place"])
+    """Use of the CPU over the time of the run that took the median, a panel a strategy; on the slow disk if there is one."""
+    table = next(table for table in tables if table["place"] == tables[-1]["place"])
     variants = table["variants"]
     figure = _figure(0.85 * len(variants) + 0.8)
     panels = figure.subplots(len(variants), 1, squeeze=False, sharex=True)[:, 0]

@@ -127,7 +127,8 @@ def _mounted(work: Path, size_bytes: int, undo: ExitStack) -> Path:
     finally:
         image.unlink()
     try:
-        _run("mkfs.ext4", "-q", "-F", "-m", "0", "-O", "^has_journal", loop)
+        # Blocks of a page: a small file system has smaller ones by itself, and a map then asks for each one alone.
+        _run("mkfs.ext4", "-q", "-F", "-m", "0", "-b", "4096", "-O", "^has_journal", loop)
         _run("mount", "-o", "noatime", loop, directory)
         undo.callback(_run, "umount", "--lazy", directory)  # lazy: a process that was ended may hold it yet
     finally:
