@@ -118,7 +118,7 @@ def _ratios(axes: Axes, table: Table) -> None:
 
 
 def _cpu(tables: list[Table]) -> Figure | None:
-    """Use of the CPU over the time of the run that took the median, a panel a strategy; on the slow disk if there is one."""
+    """Use of the CPU over the time of the median run, a panel a strategy; on the slow disk if there is one."""
     table = next(table for table in tables if table["place"] == tables[-1]["place"])
     variants = table["variants"]
     figure = _figure(0.85 * len(variants) + 0.8)
