@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bench.corpora import presorted
 from bench.hints_advice import SortBench
-from bench.hints_table import Claim, Place, Table, Variant, cool, removed
+from bench.hints_table import Claim, Expected, Place, Table, Variant, cool, removed
 from bench.randomness import Source
 
 NATIVE_LINES_N = 2_000_000  # of 51 bytes
@@ -20,7 +20,10 @@ READERS = {
     "pread": (),
     "pread, no hint": ("--fadvise=none",),
     "pread, willneed": ("--fadvise=willneed",),
+    "pread, nothing ahead": ("--prefetch=0",),
     "mmap": ("--reader=mmap",),
+    "mmap, populate": ("--reader=mmap", "--mmap-flags=populate"),
+    "direct": ("--reader=direct",),
 }
 
 
@@ -36,6 +39,7 @@ def tables(place: Place, scale: float) -> Iterator[Table]:
             paths,
             {name: Variant(partial(bench.run, options)) for name, options in READERS.items()},
             baselines=("pread",),
+            expected=(Expected("mmap", "pread"), Expected("direct", "pread"), Expected("pread, willneed", "pread")),
             limits=LIMITS,
             most_rounds_n=3 if slow else None,
         )

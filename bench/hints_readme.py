@@ -36,6 +36,8 @@ def _hints(measured: list[Table]) -> str:
 def _cell(table: Table, name: str) -> str:
     [base] = table["baselines"]
     for variant in table["variants"]:
+        if variant["name"] == name and variant["notes"]:
+            return "refused"
         if variant["name"] == name:
             return f"{variant['median']:.2f} s" if name == base else _shown(variant["ratios"][base])
     return ""

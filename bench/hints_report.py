@@ -123,7 +123,8 @@ class Measured:
             return []
         rounds_n = self.result.rounds_n()
         rounds = f"{rounds_n} round{'s' * (rounds_n > 1)}"
-        return [rounds, *(self.judgements() if judged else []), *self.warnings()]
+        refused = [f"{name}: {note}" for name in self.result.table.variants for note in self.result.notes(name)]
+        return [rounds, *refused, *(self.judgements() if judged else []), *self.warnings()]
 
     def as_json(self) -> dict[str, Any]:
         head = {"claim": self.claim.name, "place": self.place, "skipped": self.skipped}
@@ -160,6 +161,7 @@ class Measured:
             "values": [sample.value for sample in samples],
             "figures": {figure: result.figure(name, figure) for figure in median.figures},
             "timeline": median.timeline,
+            "notes": result.notes(name),
         }
 
 

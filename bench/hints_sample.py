@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bench.contenders import BenchError
 from bench.hints_table import Claim, Expected, Place, Sample, Table, Variant, make_file, removed
-from pysort.storage import hints
+from pysort.storage.hints import Strategy
 from pysort.storage.iostats import IoStats
 from pysort.storage.sample import sample_blocks, scan_blocks
 
@@ -44,7 +44,7 @@ def _table(path: Path, percent: float, slow: bool, limits: dict[str, int], said:
     variants = {f"distance {distance}": Variant(partial(scan, distance)) for distance in DISTANCES}
     variants["distance 10, by threads"] = Variant(partial(scan, 10, threads=True))
     variants |= {f"{workers_n} workers": Variant(partial(scan, 0, workers_n=workers_n)) for workers_n in WORKERS}
-    variants[RANDOM] = Variant(partial(scan, 0, strategy=hints.Strategy("random")))
+    variants[RANDOM] = Variant(partial(scan, 0, strategy=Strategy("random")))
     if slow:
         variants[OFF] = Variant(partial(scan, 0), read_ahead_kib=0)
     return Table(
@@ -74,7 +74,7 @@ class SampleBench:
         self._checksum: int | None = None
 
     def scan(
-        self, distance: int, workers_n: int = 1, strategy: hints.Strategy | None = None, threads: bool = False
+        self, distance: int, workers_n: int = 1, strategy: Strategy | None = None, threads: bool = False
     ) -> Sample:
         start = time.perf_counter()
         scan = scan_blocks(

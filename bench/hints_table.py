@@ -7,7 +7,7 @@ import random
 import resource
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bench.contenders import BenchError
@@ -55,11 +55,13 @@ class Place:
 
 @dataclass(frozen=True)
 class Sample:
-    """One run: its seconds, or what else the table measures; more figures by name; CPU use as (second, percent)."""
+    """One run: its seconds, or what else the table measures; more figures by name; CPU use as (second, percent);
+    notes: what came otherwise than asked for."""
 
     value: float
     figures: dict[str, float] = field(default_factory=dict)
     timeline: tuple[tuple[float, float], ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -125,6 +127,9 @@ class Result:
         values = [sample.figures[name] for sample in self.samples[variant] if name in sample.figures]
         return Spread.of(values).median if values else None
 
+    def notes(self, variant: str) -> list[str]:
+        return list(dict.fromkeys(note for sample in self.samples[variant] for note in sample.notes))
+
     def rounds_n(self) -> int:
         return len(next(iter(self.samples.values())))
 
@@ -151,7 +156,7 @@ def _run(place: Place, table: Table, variant: Variant) -> Sample:
         sample = variant.run()
         after = _counters(place.directory)
     spent = {name: value - before[name] for name, value in after.items()}
-    return Sample(sample.value, {**spent, **sample.figures}, sample.timeline)
+    return replace(sample, figures={**spent, **sample.figures})
 
 
 def cool(path: Path) -> None:
