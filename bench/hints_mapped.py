@@ -44,7 +44,6 @@ def tables(place: Place, scale: float) -> Iterator[Table]:
         baselines=("plain map", "MADV_RANDOM", "plain map, hot"),
         expected=(
             Expected("MAP_POPULATE", "MADV_RANDOM", 20 if slow else 5),
-            Expected("MAP_POPULATE, MADV_RANDOM", "MADV_RANDOM", 20 if slow else 5),
             Expected("MAP_POPULATE", "plain map"),
             Expected("MAP_POPULATE, hot", "plain map, hot"),
         ),

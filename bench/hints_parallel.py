@@ -155,7 +155,7 @@ def _table(path: Path, title: str, readers_n: int, read_bytes: int, seconds: flo
         {name: Variant(partial(job, made), hot=True) for name, made in FILES.items()},
         baselines=("queue", "bare pread"),
         expected=(
-            Expected("shared handle", "queue", 4 if writes and readers_n > 1 else None),
+            Expected("shared handle", "queue", 4 if writes and readers_n == 4 else None),
             Expected("shared handle", "bare pread", None if writes else 0.8),
         ),
         limits=SLOW_LIMITS,

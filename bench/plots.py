@@ -6,6 +6,7 @@ matplotlib comes with the extra `bench`.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ Table = dict[str, Any]
 _WIDTH_IN = 9.0
 _ROW_IN = 0.27  # of one bar
 _PANEL_IN = 1.1  # title and axis of a panel
-_BAR, _WORSE, _BASE = "#3b7dd8", "#c8553d", "#9a9a9a"
+_BETTER, _WORSE, _SAME = "#3b7dd8", "#c8553d", "#a9b4c2"
 _LINES = ("#3b7dd8", "#c8553d", "#2e8b57", "#8a63d2", "#b8860b")
 # Ratios whose panel spans more than this are drawn on a logarithmic axis.
 _LINEAR_SPAN = 12.0
@@ -92,10 +93,7 @@ def _ratios(axes: Axes, table: Table) -> None:
         [max(0.0, ratio["median"] - ratio["low"]) for ratio in ratios],
         [max(0.0, ratio["high"] - ratio["median"]) for ratio in ratios],
     ]
-    colours = [
-        _BASE if v["name"] == base else _BAR if median >= 1 else _WORSE
-        for v, median in zip(variants, medians, strict=True)
-    ]
+    colours = [_BETTER if ratio["low"] > 1 else _WORSE if ratio["high"] < 1 else _SAME for ratio in ratios]
     places = range(len(variants))
     span = max(medians) / min(medians) > _LINEAR_SPAN
     axes.barh(
@@ -113,7 +111,7 @@ def _ratios(axes: Axes, table: Table) -> None:
         value = f"{times(ratio['median'])}x, {number(variant['median'])} {table['unit']}"
         text = axes.annotate(value, (ratio["high"], place), (4, 0), textcoords="offset points", va="center", fontsize=8)
         text.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 0.5, "alpha": 0.8})
-    axes.set_xlabel(f"times as good as {base}" + " (logarithmic)" * span)
+    axes.set_xlabel(f"times as good as {base}{' (logarithmic)' * span}; coloured where it was so in every round")
     _panel(axes, _heading(table))
 
 
@@ -125,7 +123,7 @@ def _cpu(tables: list[Table]) -> Figure | None:
     panels = figure.subplots(len(variants), 1, squeeze=False, sharex=True)[:, 0]
     for axes, variant in zip(panels, variants, strict=True):
         points = [[0.0, 0.0], *variant["timeline"]]
-        axes.fill_between([p[0] for p in points], [p[1] for p in points], step="pre", color=_BAR, alpha=0.75)
+        axes.fill_between([p[0] for p in points], [p[1] for p in points], step="pre", color=_BETTER, alpha=0.75)
         axes.set_ylim(0, 115)
         axes.set_yticks([0, 50, 100])
         _panel(axes, f"{variant['name']}: {variant['median']:.2f} s")
@@ -171,12 +169,15 @@ def _distances(tables: list[Table]) -> Figure | None:
     figure = _figure(3.2 * len(groups))
     panels = figure.subplots(len(groups), 1, squeeze=False)[:, 0]
     for axes, (title, group) in zip(panels, groups.items(), strict=True):
+        highest = 1.0
         for position, table in enumerate(group):
-            swept = [variant for variant in table["variants"] if variant["name"].startswith(_DISTANCE)]
-            names = [variant["name"].removeprefix(_DISTANCE) for variant in swept]
+            swept = [variant for variant in table["variants"] if _DISTANCE.fullmatch(variant["name"])]
+            names = [variant["name"].split()[1] for variant in swept]
             points = [variant["ratios"][table["baselines"][0]] for variant in swept]
             _line(axes, range(len(names)), points, f"{table['at']['percent']:g} % of the blocks", position)
             axes.set_xticks(range(len(names)), names)
+            highest = max(highest, *(point["median"] for point in points))
+        axes.set_ylim(0, 1.3 * highest)  # ranges may go on above: one hiccup of distance 0 makes them large
         axes.axhline(1, color="#444444", linewidth=0.8)
         axes.set_ylabel("times as fast as distance 0")
         axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
@@ -195,7 +196,7 @@ def _typical(tables: list[Table]) -> Figure | None:
     return _bars([table for table in tables if table["at"]["percent"] == CLAIMED_PERCENT])
 
 
-_DISTANCE = "distance "
+_DISTANCE = re.compile(r"distance \d+")
 _FIGURES: dict[str, dict[str, Callable[[list[Table]], Figure | None]]] = {
     "sort": {"": _bars, "-cpu": _cpu},
     "sample": {"": _typical, "-distance": _distances},

@@ -237,7 +237,7 @@ def test_readme_shows_which_hint_to_use_and_what_became_of_the_claims(tmp_path: 
     assert "old" not in made
     assert "| `x` | 3.00 (1.00-9.00) |" in made
     assert "| `base` | 6.00 s |" in made
-    assert "x over base: **3.00 (1.00-9.00)** | 2 |" in made
+    assert "x over base **3.00 (1.00-9.00)**, wanted 2 |" in made
     assert made == readme.rewritten(made, tmp_path)
 
 
