@@ -38,9 +38,8 @@ NATIVE_SCAN_BYTES = 512 << 20
 SLOW_SCAN_BYTES = 64 << 20  # 500 requests of 128 KiB
 SORT_LIMITS = {"read_iops": 100}  # with 300 the sort is busier than the disk
 NATIVE_SORT_SCALE = 0.5  # of the corpus of 200 MB
-WIRE_SORT_SCALE = 0.2
-SLOW_SORT_SCALE = 0.125
-SORT_BUFFER_MIB = 25  # at scale 1; it spills then
+SLOW_SORT_SCALE = 0.16
+SORT_BUFFER_MIB = 25  # less than any of the files; reads are of a sixteenth of it unless --read-size says otherwise
 SAMPLE_MS = 100
 
 SOURCE = (
@@ -93,7 +92,7 @@ def sort_tables(place: Place, scale: float) -> Iterator[Table]:
     if place.slow is None:
         yield from _sort_tables(place, scale, NATIVE_SORT_SCALE, {}, ("",), "")
     else:
-        yield from _sort_tables(place, scale, WIRE_SORT_SCALE, WIRE_LIMITS, ("",), ", 20 MB/s")
+        yield from _sort_tables(place, scale, SLOW_SORT_SCALE, WIRE_LIMITS, ("",), ", 20 MB/s")
         yield from _sort_tables(place, scale, SLOW_SORT_SCALE, SORT_LIMITS, ("", "--read-size=64K"), ", 100 requests/s")
 
 
@@ -103,7 +102,7 @@ def _sort_tables(
     """Sorts of a file, which spill: one with each of the options `ways`."""
     corpus_scale = own_scale * scale
     path = ensure_corpus("random", corpus_scale, place.directory)
-    buffer = f"-S{max(64, round(SORT_BUFFER_MIB * 1024 * corpus_scale))}K"
+    buffer = f"-S{max(64, round(SORT_BUFFER_MIB * 1024 * scale))}K"
     for way in ways:
         options = [buffer, *([way] if way else [])]
         bench = SortBench((path,), options, place)

@@ -13,7 +13,7 @@ from bench.hints_table import Claim, Expected, Place, Table, Variant, cool, remo
 from bench.randomness import Source
 
 NATIVE_LINES_N = 2_000_000  # of 51 bytes
-SLOW_LINES_N = 700_000
+SLOW_LINES_N = 500_000
 LIMITS = {"read_iops": 100}
 OPTIONS = ("-m", "-S25M")
 READERS = {
