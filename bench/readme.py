@@ -12,6 +12,7 @@ import statistics
 from pathlib import Path
 from typing import Any
 
+from bench import hints_readme, hints_report
 from bench.cases import SUBJECT
 from bench.contenders import BenchError
 
@@ -49,6 +50,8 @@ def _row(case: dict[str, Any], reference: str) -> list[str]:
 def _table(result: dict[str, Any]) -> str:
     if not result["judged"]:
         raise BenchError(f"the results of {result['group']} are those of a smoke run")
+    if result["group"] == hints_report.GROUP:
+        return hints_readme.tables(result)
     [reference] = set(result["versions"]) - {SUBJECT}
     rows = [_COLUMNS, ("---",) * len(_COLUMNS), *(_row(case, reference) for case in result["cases"])]
     machine = result["machine"]
