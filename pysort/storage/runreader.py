@@ -37,6 +37,7 @@ class RunReader:
 
     __slots__ = (
         "_access",
+        "_asked",
         "_counters",
         "_file",
         "_held_n",
@@ -59,6 +60,7 @@ class RunReader:
         self._counters = counters
         self._total = stats
         self._stats = stats.another()  # the runs of a merge may be read in different threads
+        self._asked = stats.another()  # for blocks ahead, perhaps while another thread reads
         self._access = access
         self._readers_n = readers_n
         self._file: SpillFile | None = None  # the one that is read
@@ -101,15 +103,15 @@ class RunReader:
         return self.position
 
     def prefetch(self, start: int, stop: int) -> None:
-        """Ask the kernel for stored bytes start..stop-1, or what there is of them. In vain where reads do not use its
-        cache."""
+        """Ask the kernel for stored bytes start..stop-1, or what there is of them; where reads do not use its cache,
+        nothing. Another thread may be reading."""
         if self._access.kind == "direct":
             return
         for extent, offset, length in self._pieces(start, stop):
-            started = self._stats.start()
+            started = self._asked.start()
             with extent.file.handle.use() as fd:
                 error = advise(fd, "POSIX_FADV_WILLNEED", offset, length)
-            self._stats.count_hints([HintResult("prefetch", error, self._stats.start() - started)])
+            self._asked.count_hints([HintResult("prefetch", error, self._asked.start() - started)])
 
     def _load(self, view: memoryview) -> None:
         """Fill view with the run's next bytes."""
@@ -205,8 +207,9 @@ class RunReader:
     def close(self) -> None:
         """The descriptor stays open: it is the spill file's."""
         self._finish()
-        self._total.add(self._stats)
-        self._stats = self._total.another()
+        for stats in (self._stats, self._asked):
+            self._total.add(stats)
+        self._stats, self._asked = self._total.another(), self._total.another()
 
     def __enter__(self) -> RunReader:
         return self

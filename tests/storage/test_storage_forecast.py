@@ -138,6 +138,7 @@ def test_a_run_asks_for_its_own_extents_and_takes_any_answer(tmp_path, monkeypat
         assert asked == [(fd, at + 1000, 2000, willneed), (fd, at + 4000, 1000, willneed)]
         assert reader.position == 0
         reader.close()
+        reader.close()
         assert stats.hints == {("prefetch", error): 2}
 
 
