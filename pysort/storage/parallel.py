@@ -1,10 +1,11 @@
 """One regular file read by several threads at a time, each at an offset of its own.
 
 A read is cut into as many adjacent pieces as there are threads, the largest that are possible, and all share one
-descriptor. Measured, median of 5, ratio to one thread reading 1 MiB at a time: 256 MiB that the disk gives at 1.1 GB/s,
-1.0-1.2 with 2 or 4 threads; out of the page cache 1.1-1.4; a disk of 300 requests a second 0.2 in pieces of 256 KiB and
-0.4-0.5 in pieces of 1-2 MiB, since pieces are requests; a disk of 20 MB/s 1.0. A descriptor for each piece, with a
-read-ahead state of its own, made no difference on the first and was slower on the third (0.21 s against 0.15 s).
+descriptor. Measured on a busy machine, against one thread reading 1 MiB at a time: 256 MiB from a disk of 1.1 GB/s
+0.9 to 1.2 times as fast with 2 or 4 threads, from the page cache 0.95 to 1.4 times (medians of 5); from a disk of 300
+requests a second 0.2 times in pieces of 256 KiB and 0.3 to 0.5 times in pieces of 1 or 2 MiB, since pieces are
+requests (2 rounds); from one of 20 MB/s 1.0 (one round). A descriptor for each piece, with a read-ahead state of its
+own, was no faster on any of them. So one thread is the default.
 """
 
 from __future__ import annotations
