@@ -193,6 +193,8 @@ MANY_MAPS = """if True:
             for i, reader in enumerate(readers):
                 got[i] += view[: reader.readinto(view)]
         assert got == [b"%03d" % i * 4000 for i in range(100)]
+        for reader in readers:
+            reader.close()
     os.write(1, b"".join(b"%s: %d" % item for item in stats.notes.items()))
 """
 
