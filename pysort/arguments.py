@@ -85,9 +85,20 @@ def find_long(typed: bytes) -> Option:
         return _BY_NAME[name]
     possible = [known for known in _GNU_NAMES if known.startswith(name)]
     if not possible:
-        raise SortError(b"unrecognized option '--", typed, b"'", usage=True)
+        raise SortError(b"unrecognized option '--", typed, b"'", *_hint(name), usage=True)
     if len(possible) > 1:
         listed = b"".join(b" '--" + known + b"'" for known in possible)
         what = b"' is ambiguous; possibilities:"
         raise SortError(b"option '--", typed, what, listed, usage=True)
     return _BY_NAME[possible[0]]
+
+
+def _hint(name: bytes) -> list[bytes]:
+    """A line of the message that names what may have been meant. Our own options may not be shortened, but whoever
+    does so is told the whole name."""
+    from difflib import get_close_matches
+
+    beginning = [known.decode() for known in _BY_NAME if len(name) > 1 and known.startswith(name)]
+    known_names = [known.decode() for known in _BY_NAME]
+    close = beginning or get_close_matches(name.decode("ascii", "replace"), known_names, n=1, cutoff=0.75)
+    return [b"\ndid you mean '--", close[0].encode(), b"'?"] if close else []

@@ -16,7 +16,7 @@ from pysort.keys.locale import PLAIN, category_name, load_locale
 from pysort.keys.spec import parse_key, parse_obsolescent
 from pysort.options import check_check, check_compare_hints
 from pysort.output import Output
-from pysort.prepare import effective_keys, input_names, make_order, make_plan
+from pysort.prepare import effective_keys, foresee, input_names, make_order, make_plan
 from pysort.sorter import check_sorted, sort
 from pysort.stats import SortStats
 from pysort.storage import guard
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from pysort.keys.locale import Locale
     from pysort.keys.spec import KeySpec
     from pysort.options import Options
+    from pysort.outlook import Outlook
+    from pysort.plan import SortPlan
 
     Write = Callable[[memoryview], None]
 
@@ -110,8 +112,7 @@ def execute(program: bytes, words: Sequence[bytes], messages: Messages) -> SortS
     clock = perf_counter_ns if options.stats and options.stats_timing else None
     stats = SortStats(implementation.NAME, clock, count_hits=options.stats_hits, residency=bool(options.stats))
     if options.request:
-        text = help_text(program) if options.request == "help" else version_text(implementation)
-        print_text(text)
+        print_text(requested_text(options, program, implementation))
         return stats
     if "mmap" in (options.input_reader, options.reader):
         guard.install(implementation)
@@ -130,6 +131,10 @@ def execute(program: bytes, words: Sequence[bytes], messages: Messages) -> SortS
     if options.output is not None and hasattr(_signal, "SIGPIPE"):
         _signal.signal(_signal.SIGPIPE, _signal.SIG_IGN)  # a FIFO that -o names ends in a message
     plan = make_plan(options, environment, files, stats.inputs)
+    if options.plan:
+        outlook = foresee(options, plan, files, order.keyed, stats.inputs)
+        print_text(plan_text(plan, outlook, options, files, environment, implementation))
+        return stats
     status = FAILURE
     try:
         if options.check:
@@ -160,6 +165,30 @@ def stats_text(stats: SortStats, options: Options, elapsed_ns: int, status: int)
 
     found = report.facts(stats, report.Usage.now(), elapsed_ns, timed=options.stats_timing, status=status)
     return report.as_json(found) if options.stats == "json" else report.as_text(found)
+
+
+def plan_text(
+    plan: SortPlan,
+    outlook: Outlook | None,
+    options: Options,
+    files: Sequence[bytes],
+    environment: Environment,
+    implementation: Any,
+) -> bytes:
+    from pysort.describe import as_json, as_text, describe
+
+    found = describe(plan, outlook, options, files, environment, implementation.NAME)
+    return as_json(found) if options.plan == "json" else as_text(found)
+
+
+def requested_text(options: Options, program: bytes, implementation: Any) -> bytes:
+    if options.request == "help":
+        return help_text(program)
+    if options.request == "version":
+        return version_text(implementation)
+    from pysort.completions import completions
+
+    return completions(options.shell)
 
 
 def version_text(implementation: Any) -> bytes:

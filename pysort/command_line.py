@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 # Options that are set, that keep the last argument, and that may be given only one.
 _FLAGS = frozenset(["bytes", "debug", "merge", "reverse", "stable", "unique", "zero-terminated"])
 _LAST_WINS = frozenset(["files0-from", "fadvise", "run-fadvise", "reader", "input-reader", "mmap-flags", "madvise"])
+_REQUESTS = frozenset(["help", "version", "completions"])
 # Versions of POSIX in which +POS1 names a file.
 _WITHOUT_TRADITIONS = range(200112, 200809)
 _ONCE = {
@@ -77,7 +78,7 @@ class _Parser:
             else:
                 self._take_operand(word)
             if "request" in self.values:
-                return Options(request=self.values["request"])
+                return Options(request=self.values["request"], shell=self.values.get("shell", ""))
         return Options(**self.values)
 
     def _is_posix_operand(self, word: bytes) -> bool:
@@ -113,8 +114,9 @@ class _Parser:
         elif option.key in _ONCE:
             if self.values.setdefault(name, argument) != argument:
                 raise SortError(_ONCE[option.key])
-        elif option.key in ("help", "version"):
+        elif option.key in _REQUESTS:
             self.values["request"] = option.key
+            self.values["shell"] = argument or ""
         elif option.key in _ACTIONS:
             _ACTIONS[option.key](self, argument, spelled)
         elif option.key == "stats":
@@ -168,6 +170,9 @@ class _Parser:
         self.values["stats_timing"] = "notiming" not in words
         self.values["stats_hits"] = "hits" in words
 
+    def _set_plan(self, argument: str | None, _: bytes) -> None:
+        self.values["plan"] = argument or "text"
+
     def _set_compare_hints(self, argument: bytes | None, _: bytes) -> None:
         self.values["compare_hints"] = argument or b""
 
@@ -176,7 +181,8 @@ class _Parser:
             raise SortError(b"empty tab")
         separator = b"\0" if argument == b"\\0" else argument
         if len(separator) > 1:
-            raise SortError(b"multi-character tab ", quote(argument))
+            hint = b"\ndid you mean a tab? Shells write it $'\\t'" if argument == b"\\t" else b""
+            raise SortError(b"multi-character tab ", quote(argument), hint)
         if self.values.setdefault("field_separator", separator[0]) != separator[0]:
             raise SortError(b"incompatible tabs")
 
@@ -209,5 +215,6 @@ _ACTIONS: dict[str, Callable[[_Parser, Any, bytes], None]] = {
     "read-size": _Parser._set_read_size,
     "prefetch": _Parser._set_prefetch,
     "parallel-reads": _Parser._set_parallel_reads,
+    "plan": _Parser._set_plan,
     "compare-hints": _Parser._set_compare_hints,
 }

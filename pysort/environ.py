@@ -99,20 +99,28 @@ class Environment:
         return _least(self.available_bytes, self.cgroup_available_bytes)
 
     def default_memory(self) -> int:
-        """Bytes that a sort may use when -S does not say: GNU sort's rule, held to the control
-        group, and with a quarter of what is available left to the page cache and others."""
+        """Bytes that a sort may use when -S does not say."""
+        return min(self.memory_shares())[0]
+
+    def memory_shares(self) -> list[tuple[int, str]]:
+        """What each fact about this machine would have a sort use, in bytes, and in words which part of what that is;
+        the least of them holds. GNU sort's rule, held to the control group, and with a quarter of what is available
+        left to the page cache and others."""
         total = self.memory_bytes
         available = self.free_bytes
-        shares = [total * 3 // 4]
+        owner = "the control group's" if total == self.cgroup_bytes else "the machine's"
+        shares = [(total * 3 // 4, f"3/4 of {owner} memory")]
         if available is not None:
-            shares.append(max(available * 3 // 4, total // 8))
+            room = "the control group" if available == self.cgroup_available_bytes else "the machine"
+            share = (available * 3 // 4, f"3/4 of what is available now in {room}")
+            shares.append(max(share, (total // 8, f"1/8 of {owner} memory, since less is available now")))
         if self.data_limit_bytes is not None:
-            shares.append(self.data_limit_bytes // 2)
+            shares.append((self.data_limit_bytes // 2, "half of the limit on data, ulimit -d"))
         if self.address_space_limit_bytes is not None:
-            shares.append(self.address_space_limit_bytes // 2)
+            shares.append((self.address_space_limit_bytes // 2, "half of the limit on address space, ulimit -v"))
         if self.rss_limit_bytes is not None:
-            shares.append(self.rss_limit_bytes * 15 // 16)
-        return min(shares)
+            shares.append((self.rss_limit_bytes * 15 // 16, "15/16 of the limit on resident memory, ulimit -m"))
+        return shares
 
 
 def free_descriptor_n(limit: int | None) -> int | None:

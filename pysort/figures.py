@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 # (key in JSON, label in text, definition in the markup of manpage_text). Times are left out, key and all, when nothing
 # was timed.
 SIDES = (
@@ -91,10 +95,38 @@ JOB_FIGURES = (
     ),
 )
 
+PLAN_FIGURES = (
+    ("mode", "mode", "sort, merge or check."),
+    ("kernel", "kernel", "Which one runs: `c` or `python`."),
+    ("threads", "threads", "That sort and merge, beside the one that reads and writes."),
+    ("memory_bytes", "memory", "What the job keeps to."),
+    ("memory_from", "chosen by", "`-S`, or which limit it was that decided."),
+    ("sort_buffer_bytes", "sort buffer", "The part of it for lines and keys; the rest is for output and mapped files."),
+    ("input_bytes", "inputs", "Size of all inputs. It is not known where one of them is a pipe or a device."),
+    (
+        "runs",
+        "runs",
+        "About as many will be made, rather fewer, by what a few blocks of the inputs tell. 1 means that everything "
+        "fits the sort buffer. Under `-m` these are the inputs, under `-c` there are none.",
+    ),
+    ("fan_in", "fan-in", "Runs that are merged at once, most."),
+    ("merge_passes", "merge passes", "How many times lines will be merged on their way, the last time to the output."),
+    ("temporary_bytes", "temporary space", "That is needed at one time, where space can be given back by holes."),
+    ("temporary_directories", "temporary files", "A directory for them, and what is free there for you."),
+    ("enough_space", "enough space", "Whether all of them together have room for that."),
+    ("input_reader", "inputs read by", "pread, mmap or direct; what is no regular file is always read."),
+    ("input_hints", "hints on inputs", "Those of `--fadvise`."),
+    ("parallel_reads", "parallel reads", "Threads that read one large input."),
+    ("read_bytes", "bytes per read", "Most that is asked of an input at once."),
+    ("run_reader", "runs read by", "pread, mmap or direct."),
+    ("run_hints", "hints on runs", "Those of `--run-fadvise`."),
+    ("prefetch_blocks", "prefetch", "Blocks of each run that are asked for before a merge needs them."),
+    ("block_bytes", "spill block", "Size of these blocks."),
+)
 
-def prose() -> str:
+
+def prose(figures: Sequence[tuple[str, str, str]]) -> str:
     """The definitions, in the markup of manpage_text."""
     return "\n".join(
-        f"- `{label}`" + (f" (`{key}`)" if key != label else "") + f"\n{text}"
-        for key, label, text in (*JOB_FIGURES, *SIDE_FIGURES)
+        f"- `{label}`" + (f" (`{key}`)" if key != label else "") + f"\n{text}" for key, label, text in figures
     )

@@ -14,7 +14,9 @@ _ESCAPES = str.maketrans(
 
 def render() -> str:
     """The page, in ASCII, for the man macros."""
-    prose = PROSE.replace("{options}", "\n\n".join(map(_options, SECTIONS))).replace("{figures}", figures.prose())
+    prose = PROSE.replace("{options}", "\n\n".join(map(_options, SECTIONS)))
+    prose = prose.replace("{figures}", figures.prose((*figures.JOB_FIGURES, *figures.SIDE_FIGURES)))
+    prose = prose.replace("{plan}", figures.prose(figures.PLAN_FIGURES))
     prose = prose.replace("\n- ", "\n\n- ")
     title = f'.TH PYSORT 1 "" "{escape(f"pysort {__version__}")}" "User Commands"\n'
     paragraphs = prose.strip().split("\n\n")

@@ -43,6 +43,9 @@ DETAILS = {
     "read-size": "This is rounded up to whole blocks, which are at most 64 KiB, and never more than there is room for. "
     "Without it inputs are read by at most 1 MiB.",
     "stats": "See Statistics below.",
+    "plan": "See The plan below.",
+    "completions": 'bash: put `eval "$(pysort --completions=bash)"` into `~/.bashrc`. zsh: the same into `~/.zshrc`, '
+    "behind `compinit`. fish: put `pysort --completions=fish | source` into `~/.config/fish/config.fish`.",
     "compare-hints": "See Comparing strategies below. By default they are `none`, `sequential`, `willneed`, "
     "`willneed-chunked`, `mmap` and `direct`.",
     "version": "This also tells which kernel runs, C or Python.",
@@ -161,6 +164,13 @@ each read and write: their times are then missing. `hits` makes readers ask whet
 before they read them; this makes the system read ahead, so it changes what it measures. Each figure by its name in
 text, and in JSON where that is another:
 {figures}
+
+= The plan
+
+`--plan` shows what a job would do, on standard output, and does nothing of it: it reads a few blocks of the inputs and
+opens no output. `--plan=json` writes one line of JSON. Each figure by its name in text, and in JSON where that is
+another:
+{plan}
 
 = Comparing strategies
 

@@ -17,9 +17,11 @@ ORDERING = "Ordering options:"
 OTHER = "Other options:"
 OWN = "Options that GNU sort does not have:"
 SECTIONS = (ORDERING, OTHER, OWN)
+SHELLS = ("bash", "zsh", "fish")
 
 _READERS = {word: word for word in ("pread", "mmap", "direct")}
 _MADVICE = {word: word for word in ("normal", "sequential", "random", "willneed", "populate-read")}
+_FORMATS = {word: word for word in ("text", "json")}
 _STATS = {word: word for word in ("text", "json", "notiming", "hits")}
 
 
@@ -249,9 +251,27 @@ OPTIONS = (
     Option(
         OWN,
         "",
+        "plan",
+        "show what this job would do with memory, threads\nand temporary space, as text (default) or json;\n"
+        "sort nothing",
+        "FORMAT",
+        argument=OPTIONAL,
+        words=_FORMATS,
+    ),
+    Option(
+        OWN,
+        "",
         "compare-hints",
         "run this job under each of the STRATEGIES and\nshow which is fastest; the output is thrown away",
         "STRATEGIES",
         argument=OPTIONAL,
+    ),
+    Option(
+        OWN,
+        "",
+        "completions",
+        "print what makes SHELL complete these options",
+        "SHELL",
+        words={shell: shell for shell in SHELLS},
     ),
 )

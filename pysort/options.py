@@ -22,8 +22,8 @@ class Options:
     field_separator: a byte.
     fadvise, run_fadvise: hints as typed. mmap_flags: as typed. madvise: "" or the advice's name.
     read_size: bytes, 1 or more. prefetch: blocks. parallel_reads: threads, 1 or more.
-    stats: "text" or "json". compare_hints: strategies as typed, b"" for those that are compared by default.
-    request: "help" or "version"; the rest was not read.
+    stats, plan: "text" or "json". compare_hints: strategies as typed, b"" for those that are compared by default.
+    request: "help", "version" or "completions"; the rest was not read. shell: whose completions.
     """
 
     __slots__ = (
@@ -47,6 +47,7 @@ class Options:
         "output",
         "parallel",
         "parallel_reads",
+        "plan",
         "prefetch",
         "random_source",
         "read_size",
@@ -54,6 +55,7 @@ class Options:
         "request",
         "reverse",
         "run_fadvise",
+        "shell",
         "stable",
         "stats",
         "stats_hits",
@@ -97,9 +99,11 @@ class Options:
         stats: str = "",
         stats_timing: bool = True,
         stats_hits: bool = False,
+        plan: str = "",
         compare_hints: bytes | None = None,
         bytes: bool = False,
         request: str = "",
+        shell: str = "",
     ) -> None:
         self.files: Final = tuple(files)
         self.keys: Final = tuple(keys)
@@ -132,9 +136,11 @@ class Options:
         self.stats: Final = stats
         self.stats_timing: Final = stats_timing
         self.stats_hits: Final = stats_hits
+        self.plan: Final = plan
         self.compare_hints: Final = compare_hints
         self.bytes: Final = bytes
         self.request: Final = request
+        self.shell: Final = shell
 
     def changed(self, **changes: Any) -> Options:
         """The same with these attributes."""
@@ -162,7 +168,8 @@ def check_debug(options: Options) -> None:
 def check_compare_hints(options: Options) -> None:
     """Raises SortError for --compare-hints with an option that reports something else."""
     letter = options.check and f"-{options.check}"
-    other = letter or ("--debug" if options.debug else "--stats" if options.stats else "")
+    words = (("--debug", options.debug), ("--plan", options.plan), ("--stats", options.stats))
+    other = letter or next((name for name, given in words if given), "")
     if options.compare_hints is not None and other:
         raise SortError(b"options '", other.encode(), b" --compare-hints' are incompatible")
 

@@ -8,6 +8,7 @@ from pysort.keys.locale import PLAIN, open_collation
 from pysort.keys.program import compile as compile_program
 from pysort.keys.spec import KeySpec, check_compatible, inherit
 from pysort.options import check_debug, check_files0_from
+from pysort.outlook import Outlook, outlook_of_merge, outlook_of_sort
 from pysort.plan import InputSample, SortPlan
 from pysort.storage.compressor import largest_fan_in
 from pysort.storage.names import read_names
@@ -54,7 +55,7 @@ def make_plan(options: Options, environment: Environment, files: Sequence[bytes]
     total = input_bytes(files)
     sample = None
     if total is not None and total > memory and not (options.merge or options.check):
-        sample = sample_inputs(files, b"\0" if options.zero_terminated else b"\n", io)
+        sample = sample_inputs(files, _separator(options), io)
     return SortPlan(
         memory,
         batch_size=batch_size,
@@ -69,6 +70,21 @@ def make_plan(options: Options, environment: Environment, files: Sequence[bytes]
         parallel_reads_n=options.parallel_reads,
         sample=sample,
     )
+
+
+def foresee(options: Options, plan: SortPlan, files: Sequence[bytes], keyed: bool, io: IoStats) -> Outlook | None:
+    """What the plan comes to, None where the size of an input is not known. keyed: Order.keyed."""
+    total = input_bytes(files)
+    if total is None or options.check:
+        return None if total is None else Outlook(total)
+    if options.merge:
+        return outlook_of_merge(plan, [input_bytes([name]) or 0 for name in files])
+    sample = sample_inputs(files, _separator(options), io)
+    return None if sample is None else outlook_of_sort(plan, total, sample, keyed)
+
+
+def _separator(options: Options) -> bytes:
+    return b"\0" if options.zero_terminated else b"\n"
 
 
 def sample_inputs(files: Sequence[bytes], separator: bytes, io: IoStats) -> InputSample | None:

@@ -413,7 +413,8 @@ def test_any_command_line_is_judged_as_gnu_sort_judges_it(words: list[list[str]]
 def test_own_options_are_never_abbreviated_and_never_ambiguous() -> None:
     error = judge([b"--read=mmap"])
     assert isinstance(error, SortError)
-    assert error.render(b"sort", utf8=False) == usage("unrecognized option '--read=mmap'").encode()
+    hint = "\ndid you mean '--reader'?"
+    assert error.render(b"sort", utf8=False) == usage("unrecognized option '--read=mmap'" + hint).encode()
     assert read_text("--re").reverse
     assert read_text("--input-reader=mmap").input_reader == "mmap"
 
@@ -473,3 +474,22 @@ def test_options_are_closed() -> None:
     with pytest.raises(AttributeError):
         Options().nonsense = 1  # type: ignore[attr-defined]
     assert Options().files == ()
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (r"-t '\t'", "did you mean a tab? Shells write it $'\\t'"),
+        ("--uniqe", "did you mean '--unique'?"),
+        ("--field-seperator=,", "did you mean '--field-separator'?"),
+        ("--compare", "did you mean '--compare-hints'?"),
+        ("--key-def=1", None),
+        ("--x", None),
+        ("--badopt", None),
+    ],
+)
+def test_a_hint_follows_gnus_line(words: str, hint: str | None) -> None:
+    error = judge(shlex_bytes(words))
+    assert isinstance(error, SortError)
+    lines = error.render(b"sort", utf8=False).decode().split("\n")
+    assert lines[1] == (hint or "Try 'sort --help' for more information.")
