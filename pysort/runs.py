@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from pysort.kernel import Order
     from pysort.plan import SortPlan
+    from pysort.sorting import Sorting
     from pysort.stats import SortStats
     from pysort.storage.readers import InputReader
     from pysort.storage.spill import RunWriter, SpillSpace
@@ -110,8 +111,7 @@ class RunGenerator:
         buffer = self._buffer(self._arena)
         try:
             if buffer.load(self._inputs.readinto):
-                buffer.start_sort()
-                buffer.write(self._outs, write)
+                buffer.start_sort().write(self._outs, write)
                 self._stats.longest_line_bytes = buffer.longest
                 return []
             return self._spill_all(buffer)
@@ -124,17 +124,16 @@ class RunGenerator:
     def _spill_all(self, full: SortBuffer) -> list[SpilledRun]:
         """full: has the whole memory, and more follows."""
         read = self._inputs.readinto
-        full.start_sort()
-        self._write(full)
+        self._write(full, full.start_sort())
         buffer, other = self._share_memory(full)
         ended = buffer.load(read)
         while buffer.n:
-            buffer.start_sort()
+            sorting = buffer.start_sort()
             is_last = ended
             if not is_last and other is not buffer:
                 other.begin(buffer)
                 ended = other.load(read)
-            self._write(buffer)
+            self._write(buffer, sorting)
             if is_last:
                 break
             if other is buffer:
@@ -157,15 +156,15 @@ class RunGenerator:
         self._arena.resize(half)
         return buffer, self._buffer(self._arena)
 
-    def _write(self, buffer: SortBuffer) -> None:
+    def _write(self, buffer: SortBuffer, sorting: Sorting) -> None:
         """Spill the sorted lines: as a run, or behind the last run if they follow its lines, as all do in an input that
         is in order already."""
-        ends = buffer.ends()
+        ends = sorting.ends()
         if self._last_line is None or ends is None or not self._order.follows(self._last_line, ends[0]):
             self._finish_run()
         if self._writer is None:
             self._writer = self._spill.start_run()
-        buffer.write(self._outs, self._writer.write)
+        sorting.write(self._outs, self._writer.write)
         self._last_line = None if ends is None else ends[1]
         spare_bytes = 0 if self._spare is None else self._spare.size
         self.peak_bytes = max(self.peak_bytes, self._arena.size + spare_bytes)

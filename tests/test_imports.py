@@ -30,6 +30,7 @@ LAYERS = [
     ["kernel", "storage", "keys"],
     ["plan", "manpage", "stats"],
     ["arena", "outlook", "completions"],
+    ["room", "sorting"],
     ["sortbuffer"],
     ["runs", "merge", "check", "output", "diagnostics"],
     ["sorter"],

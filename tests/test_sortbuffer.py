@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pysort import _kernel_py, sortbuffer
+from pysort import _kernel_py, sorting
 from pysort.arena import Arena
 from pysort.kernel import Order
 from pysort.keys.locale import C_TABLES
@@ -33,8 +33,8 @@ KEYS = [[], [b"2"], [b"2,2n", b"1,1r"], [b"1f"]]
 
 @pytest.fixture(autouse=True)
 def small_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sortbuffer, "LEAST_LEAF_N", 40)
-    monkeypatch.setattr(sortbuffer, "GLANCE_N", 4)
+    monkeypatch.setattr(sorting, "LEAST_LEAF_N", 40)
+    monkeypatch.setattr(sorting, "GLANCE_N", 4)
 
 
 @functools.cache
@@ -96,12 +96,12 @@ def runs_of(
         while True:
             buffer, other = buffers[0], buffers[-1]
             is_last = ended
-            buffer.start_sort()
+            lines = buffer.start_sort()
             if not is_last and other is not buffer:
                 other.begin(buffer)
                 ended = other.load(read)
             pieces: list[bytes] = []
-            buffer.write(outs, lambda view, pieces=pieces: pieces.append(bytes(view)))
+            lines.write(outs, lambda view, pieces=pieces: pieces.append(bytes(view)))
             runs.append((buffer.n, b"".join(pieces)))
             if is_last:
                 break
