@@ -11,7 +11,6 @@ from pysort import __version__, kernel
 from pysort.command_line import parse
 from pysort.environ import Environment
 from pysort.errors import ASCII_PRINTABLE, SortError
-from pysort.help import help_text
 from pysort.keys.locale import PLAIN, category_name, load_locale
 from pysort.keys.spec import parse_key, parse_obsolescent
 from pysort.options import check_check, check_compare_hints
@@ -19,7 +18,6 @@ from pysort.output import Output
 from pysort.prepare import effective_keys, foresee, input_names, make_order, make_plan
 from pysort.sorter import check_sorted, sort
 from pysort.stats import SortStats
-from pysort.storage import guard
 from pysort.storage.iostats import IoStats
 from pysort.storage.writer import Writer
 
@@ -115,6 +113,8 @@ def execute(program: bytes, words: Sequence[bytes], messages: Messages) -> SortS
         print_text(requested_text(options, program, implementation))
         return stats
     if "mmap" in (options.input_reader, options.reader):
+        from pysort.storage import guard
+
         guard.install(implementation)
     files = input_names(options)
     keys = effective_keys(options)
@@ -183,6 +183,8 @@ def plan_text(
 
 def requested_text(options: Options, program: bytes, implementation: Any) -> bytes:
     if options.request == "help":
+        from pysort.help import help_text
+
         return help_text(program)
     if options.request == "version":
         return version_text(implementation)

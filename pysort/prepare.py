@@ -8,12 +8,8 @@ from pysort.keys.locale import PLAIN, open_collation
 from pysort.keys.program import compile as compile_program
 from pysort.keys.spec import KeySpec, check_compatible, inherit
 from pysort.options import check_debug, check_files0_from
-from pysort.outlook import Outlook, outlook_of_merge, outlook_of_sort
 from pysort.plan import InputSample, SortPlan
-from pysort.storage.compressor import largest_fan_in
-from pysort.storage.names import read_names
 from pysort.storage.readers import STDIN, input_bytes
-from pysort.storage.seed import SEED_BYTES, read_seed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +19,7 @@ if TYPE_CHECKING:
     from pysort.environ import Environment
     from pysort.keys.locale import Locale
     from pysort.options import Options
+    from pysort.outlook import Outlook
     from pysort.storage.iostats import IoStats
 
 # 512 KiB, a few milliseconds on a disk that takes several requests at a time.
@@ -37,6 +34,8 @@ def input_names(options: Options) -> Sequence[bytes]:
     """The inputs, one at least. Raises SortError."""
     check_files0_from(options)
     if options.files0_from is not None:
+        from pysort.storage.names import read_names
+
         return read_names(options.files0_from)
     return options.files or (STDIN,)
 
@@ -48,6 +47,8 @@ def make_plan(options: Options, environment: Environment, files: Sequence[bytes]
         memory = options.buffer_size.resolve(environment.memory_bytes)
     batch_size = options.batch_size
     if options.compress_program is not None:
+        from pysort.storage.compressor import largest_fan_in
+
         batch_size = largest_fan_in(batch_size, free_descriptor_n(environment.descriptor_limit_n))
     descriptor_n = free_descriptor_n(environment.descriptor_limit_n) if options.merge else None
     if descriptor_n is not None:  # one for the output, one for the runs in each directory
@@ -74,6 +75,8 @@ def make_plan(options: Options, environment: Environment, files: Sequence[bytes]
 
 def foresee(options: Options, plan: SortPlan, files: Sequence[bytes], keyed: bool, io: IoStats) -> Outlook | None:
     """What the plan comes to, None where the size of an input is not known. keyed: Order.keyed."""
+    from pysort.outlook import outlook_of_merge, outlook_of_sort
+
     total = input_bytes(files)
     if total is None or options.check:
         return None if total is None else Outlook(total)
@@ -123,8 +126,17 @@ def make_order(options: Options, keys: Sequence[KeySpec], locale: Locale, implem
         tables=locale.tables,
         collated=collated,
         transformed=transformed,
-        seed=read_seed(options.random_source) if "R" in kinds else bytes(SEED_BYTES),
+        **_seed(options, kinds),
     )
     needs_handle = collated or transformed or "g" in kinds
     handle = open_collation(locale, implementation, collated) if needs_handle else None
     return kernel.Order(implementation, program, 0 if options.zero_terminated else ord("\n"), handle)
+
+
+def _seed(options: Options, kinds: set[str]) -> dict[str, bytes]:
+    """What -R takes its seed from is opened for it alone."""
+    if "R" not in kinds:
+        return {}
+    from pysort.storage.seed import read_seed
+
+    return {"seed": read_seed(options.random_source)}

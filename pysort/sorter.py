@@ -5,15 +5,11 @@ from __future__ import annotations
 import errno
 
 from pysort.arena import Arena
-from pysort.check import Disorder, check
 from pysort.errors import SortError
-from pysort.merge import InputRun, Merge
 from pysort.output import Output
 from pysort.plan import merge_pass
 from pysort.runs import Inputs, RunGenerator
 from pysort.storage.access import accesses
-from pysort.storage.compressor import Compressor
-from pysort.storage.forecast import Forecast
 from pysort.storage.readers import STDIN, LineReader, check_readable, open_input
 from pysort.storage.spill import SpillSpace
 from pysort.storage.workers import Workers
@@ -29,6 +25,8 @@ if TYPE_CHECKING:
     from pysort.options import Options
     from pysort.plan import SortPlan
     from pysort.stats import SortStats
+    from pysort.storage.compressor import Compressor
+    from pysort.storage.forecast import Forecast
     from pysort.storage.iostats import IoStats
     from pysort.storage.readers import InputReader
     from pysort.storage.spillfile import SpilledRun
@@ -162,12 +160,16 @@ class Sorter:
 
     def _reader(self, source: Source, readers_n: int) -> Reader:
         if isinstance(source, bytes):
+            from pysort.merge import InputRun
+
             io = self._stats.inputs.another()
             reader = self._open_input(source, readers_n, io)
             return InputRun(reader, io, self._order.separator, self._plan.block_bytes, self._stats)
         return self._spill.open_run(source, readers_n)
 
     def _merge(self, readers: Sequence[Reader], write: Write) -> None:
+        from pysort.merge import Merge
+
         self._stats.merges_n += 1
         if self._arena.size != self._plan.arena_bytes:  # it was shared, or a long line has been here
             self._arena.resize(self._plan.arena_bytes)
@@ -202,7 +204,11 @@ class Sorter:
 
     def _forecast(self, readers: Sequence[Reader]) -> Forecast | None:
         run_bytes = self._plan.run_ahead_bytes(self._spill.counters.held_bytes)
-        return Forecast(readers, run_bytes, self._plan.ahead_bytes) if run_bytes else None
+        if not run_bytes:
+            return None
+        from pysort.storage.forecast import Forecast
+
+        return Forecast(readers, run_bytes, self._plan.ahead_bytes)
 
     def close(self) -> None:
         self._workers.close()
@@ -246,7 +252,7 @@ def sort(
         plan.block_bytes,
         run_access,
         stats.runs,
-        compressor=None if options.compress_program is None else Compressor(options.compress_program, warn),
+        compressor=_compressor(options.compress_program, warn),
     ) as spill:
         sorter = Sorter(order, plan, open_named, output, spill, stats, before_pass)
         try:
@@ -261,6 +267,14 @@ def sort(
             stats.output_bytes = output.written_bytes
 
 
+def _compressor(program: bytes | None, warn: Callable[[SortError], None]) -> Compressor | None:
+    if program is None:
+        return None
+    from pysort.storage.compressor import Compressor
+
+    return Compressor(program, warn)
+
+
 def without_repeated_stdin(names: Sequence[bytes]) -> list[bytes]:
     """The names, of which the first `-` gets all of standard input: read by turns with another it would be cut at no
     line's end."""
@@ -271,6 +285,8 @@ def without_repeated_stdin(names: Sequence[bytes]) -> list[bytes]:
 def check_sorted(order: Order, plan: SortPlan, options: Options, name: bytes, stats: SortStats) -> None:
     """Returns when the input is sorted. Fills stats. Raises Disorder when it is not, SortError when that cannot be
     told."""
+    from pysort.check import Disorder, check
+
     access, _ = accesses(options, plan.map_bytes, plan.run_read_bytes, plan.free_bytes)
     arena = Arena(plan.arena_bytes)
     reader = open_input(name, access, stats.inputs)

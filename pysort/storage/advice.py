@@ -6,7 +6,6 @@ import errno
 import mmap
 import os
 
-from pysort.storage.cache import resident_bytes, resident_ranges
 from pysort.storage.hints import AHEAD, BEHIND, MEBI, OPEN, READ, HintResult
 
 TYPE_CHECKING = False
@@ -51,6 +50,8 @@ class Advisor:
         be dropped. Raises OSError only for EBADF, which is a bug of the caller's, as everything here does."""
         self._size = size or NO_END
         if self._behind and size:
+            from pysort.storage.cache import resident_ranges
+
             kept = resident_ranges(self._handle.fd, 0, size + -size % mmap.PAGESIZE)
             if kept is None:
                 self._stats.count_hints([HintResult(hint.name, errno.ENOSYS) for hint in self._behind])
@@ -110,11 +111,11 @@ class Advisor:
         fd = self._handle.fd
         page = offset - offset % mmap.PAGESIZE
         span = length and offset + length - page
-        before = resident_bytes(fd, page, span) if stats.residency else None
+        before = _resident_bytes(fd, page, span) if stats.residency else None
         started = stats.start()
         error = advise(fd, str(hint.op), offset, length)
         ns = stats.start() - started
-        after = resident_bytes(fd, page, span) if stats.residency else None
+        after = _resident_bytes(fd, page, span) if stats.residency else None
         stats.count_hints([HintResult(hint.name, error, ns, before, after)])
         return error
 
@@ -131,3 +132,9 @@ def advise(fd: int, op: str, offset: int, length: int) -> int:
             raise
         return error.errno or errno.EINVAL
     return 0
+
+
+def _resident_bytes(fd: int, offset: int, length: int) -> int | None:
+    from pysort.storage.cache import resident_bytes
+
+    return resident_bytes(fd, offset, length)

@@ -9,11 +9,9 @@ import errno
 import mmap
 import os
 
-from pysort.storage import guard
 from pysort.storage.access import advice_number
 from pysort.storage.advice import NO_END
 from pysort.storage.hints import HintResult
-from pysort.storage.window import Window
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +19,7 @@ if TYPE_CHECKING:
     from pysort.storage.advice import Advisor
     from pysort.storage.handle import Handle
     from pysort.storage.iostats import IoStats
+    from pysort.storage.window import Window
 
 ALIGN_BYTES = 4096  # of positions, lengths and memory in direct I/O
 DIRECT_BYTES = 1 << 20
@@ -172,6 +171,8 @@ class Mmap(Pread):
         if end <= offset:
             return None
         try:
+            from pysort.storage.window import Window
+
             window = self._window = Window(self._handle.fd, offset, end, self._flags)
         except (OSError, ValueError) as error:
             note_refusal(self._stats, b"mmap", error)
@@ -283,6 +284,8 @@ def open_positional(
     if kind == "direct":
         return Direct(handle, stats, advisor, access.window_bytes(readers_n))
     if kind == "mmap":
+        from pysort.storage import guard
+
         if not foreign or guard.is_installed():
             return Mmap(handle, stats, advisor, access, access.window_bytes(readers_n))
         stats.note(b"mmap needs the C kernel where others may cut a file short, pread took its place")

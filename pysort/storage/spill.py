@@ -10,10 +10,7 @@ from __future__ import annotations
 import errno
 import zlib
 
-from pysort.storage.cache import drop
-from pysort.storage.compressor import PIPE_BYTES
 from pysort.storage.iostats import IoStats
-from pysort.storage.runreader import CompressedRunReader, RunReader
 from pysort.storage.spillfile import Extent, SpillCounters, SpilledRun, SpillFile, run_error
 
 TYPE_CHECKING = False
@@ -23,6 +20,7 @@ if TYPE_CHECKING:
     from pysort.errors import SortError
     from pysort.storage.access import Access
     from pysort.storage.compressor import Child, Compressor
+    from pysort.storage.runreader import RunReader
 
 
 class RunWriter:
@@ -109,6 +107,8 @@ class CompressedRunWriter(RunWriter):
     def __init__(self, space: SpillSpace, file: SpillFile, index: int, compressor: Compressor, child: Child) -> None:
         super().__init__(space, file, index, compressor)
         self._child = child
+        from pysort.storage.compressor import PIPE_BYTES
+
         self._piece = memoryview(bytearray(PIPE_BYTES))
 
     def write(self, view: memoryview) -> None:
@@ -200,6 +200,8 @@ class SpillSpace:
     def open_run(self, run: SpilledRun, readers_n: int = 1) -> RunReader:
         """A reader from the start of the run, one of readers_n. The hints reach each spill file once, before its
         first read."""
+        from pysort.storage.runreader import CompressedRunReader, RunReader
+
         for extent in run.extents:
             extent.file.advise(self._access.strategy, self.stats)
         if run.compressor is not None:
@@ -209,6 +211,8 @@ class SpillSpace:
     def drop_cache(self) -> int | None:
         """Write all runs out and drop them from the page cache. Returns the bytes that stayed, None where the system
         does not tell. Raises OSError."""
+        from pysort.storage.cache import drop
+
         left = [drop(file.handle.fd) for file in self._files]
         known = [n for n in left if n is not None]
         return sum(known) if len(known) == len(left) else None
