@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from bench_support import ROOT
 
-from bench import __main__, hints_advice, hints_readme, plots, readme, slowdisk
+from bench import __main__, hints_advice, plots, readme, slowdisk
 from bench.contenders import BenchError
 from bench.hints import CLAIMS
 from bench.hints_advice import SortBench, timed
@@ -245,13 +245,6 @@ def test_readme_refuses_the_results_of_a_smoke_run(tmp_path: Path) -> None:
     report_of(judged=False).write(tmp_path)
     with pytest.raises(BenchError, match="smoke run"):
         readme.rewritten("<!-- bench: hints -->\n<!-- /bench -->", tmp_path)
-
-
-def test_the_committed_results_are_those_in_readme() -> None:
-    path = readme.RESULTS / "hints.json"
-    if not path.exists():
-        pytest.skip("not measured yet")
-    assert hints_readme.tables(json.loads(path.read_text())) in readme.README.read_text()
 
 
 def test_plots_are_drawn_from_the_results_alone(tmp_path: Path) -> None:
