@@ -157,14 +157,12 @@ def _read(path: str) -> bytes:
     """The file's content, nothing when it cannot be had."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            return os.read(fd, 1 << 16)  # more than any of these files holds
+        finally:
+            os.close(fd)
     except (OSError, ValueError):
         return b""
-    try:
-        return os.read(fd, 1 << 16)  # more than any of these files holds
-    except OSError:
-        return b""
-    finally:
-        os.close(fd)
 
 
 def _number(text: bytes) -> int | None:

@@ -71,6 +71,8 @@ class InputRun(LineReader):
         super().close()
         self._stats.input_bytes += self._bytes
         self._stats.inputs.add(self._io)
+        self._bytes = 0
+        self._io = self._io.another()  # closed again it adds nothing
 
 
 if TYPE_CHECKING:
@@ -271,6 +273,7 @@ class Merge:
         return max(lines.buffer.longest for lines in self._lines)
 
     def close(self) -> None:
+        """Nothing works on it any more. The readers stay open."""
         jobs = [self._writing, *(lines.job for lines in self._lines)]
         for job in jobs:
             if job is not None:
@@ -283,4 +286,3 @@ class Merge:
             lines.buffer.view.release()
             if lines.spare is not None:
                 lines.spare.view.release()
-            lines.reader.close()

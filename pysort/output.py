@@ -99,3 +99,9 @@ class Output:
             self._handle.close()
         except OSError as error:
             raise file_error(b"close failed", self._name, error) from error
+
+    def __enter__(self) -> Output:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._handle.abandon()

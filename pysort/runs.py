@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pysort.arena import ALIGN_BYTES, Arena
+from pysort.errors import SortError
 from pysort.sortbuffer import SortBuffer
 from pysort.storage.readers import LineReader
 
@@ -55,8 +56,15 @@ class Inputs:
 
     def close(self) -> None:
         if self._reader is not None:
-            self._reader.close()
-            self._reader = None
+            reader, self._reader = self._reader, None
+            reader.close()
+
+    def abandon(self) -> None:
+        """close(), after an error."""
+        try:
+            self.close()
+        except SortError:
+            pass
 
 
 class RunGenerator:
@@ -116,7 +124,7 @@ class RunGenerator:
                 return []
             return self._spill_all(buffer)
         finally:
-            self._inputs.close()
+            self._inputs.abandon()
 
     def _buffer(self, arena: Arena) -> SortBuffer:
         return SortBuffer(self._order, arena, self._workers, min(self._plan.read_bytes, arena.size // 16 + 1))

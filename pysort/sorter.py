@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pysort.environ import Environment
     from pysort.errors import SortError
     from pysort.kernel import Order
-    from pysort.merge import Reader
+    from pysort.merge import Merge, Reader
     from pysort.options import Options
     from pysort.plan import SortPlan
     from pysort.stats import SortStats
@@ -121,8 +121,7 @@ class Sorter:
             else:
                 self._merge(readers, self._output.write)
             return []
-        for reader in readers:
-            reader.close()
+        _abandon(readers)
         self._input_fan_in = max(len(readers) - 1, 2)  # one is for the run
         return sources
 
@@ -153,8 +152,7 @@ class Sorter:
                 readers.append(self._reader(source, len(sources)))
         except SortError as error:
             if error.errno not in NO_MORE_DESCRIPTORS or len(readers) < 2:
-                for reader in readers:
-                    reader.close()
+                _abandon(readers)
                 raise
         return readers
 
@@ -168,27 +166,35 @@ class Sorter:
         return self._spill.open_run(source, readers_n)
 
     def _merge(self, readers: Sequence[Reader], write: Write) -> None:
+        self._stats.merges_n += 1
+        try:
+            merge = self._prepare_merge(readers)
+            try:
+                merge.run(write)
+            finally:
+                merge.close()
+        except BaseException:
+            _abandon(readers)
+            raise
+        for reader in readers:
+            reader.close()
+        self._stats.longest_line_bytes = max(self._stats.longest_line_bytes, merge.longest)
+
+    def _prepare_merge(self, readers: Sequence[Reader]) -> Merge:
         from pysort.merge import Merge
 
-        self._stats.merges_n += 1
         if self._arena.size != self._plan.arena_bytes:  # it was shared, or a long line has been here
             self._arena.resize(self._plan.arena_bytes)
-        window_bytes = self._plan.window_bytes(len(readers))
-        merge = Merge(
+        return Merge(
             self._order,
             self._arena,
             self._workers,
             readers,
-            window_bytes,
+            self._plan.window_bytes(len(readers)),
             self._outs,
             self._stats.longest_line_bytes,
             self._forecast(readers),
         )
-        try:
-            merge.run(write)
-        finally:
-            merge.close()
-        self._stats.longest_line_bytes = max(self._stats.longest_line_bytes, merge.longest)
 
     def _copy(self, reader: Reader) -> None:
         """A single run is the output."""
@@ -220,6 +226,15 @@ class Sorter:
         self._arena.close()
 
 
+def _abandon(readers: Sequence[Reader]) -> None:
+    """Close them all: an error is under way, or they will be opened again."""
+    for reader in readers:
+        try:
+            reader.close()
+        except SortError:
+            pass
+
+
 def sort(
     order: Order,
     plan: SortPlan,
@@ -243,17 +258,22 @@ def sort(
 
     def open_named(name: bytes, readers_n: int = 1, io: IoStats = stats.inputs) -> InputReader:
         reader = open_input(name, input_access, io, readers_n)
-        if not options.merge:
-            reader.size_hint()  # where GNU sort finds that standard input is closed
+        try:
+            if not options.merge:
+                reader.size_hint()  # where GNU sort finds that standard input is closed
+        except SortError:
+            reader.abandon()
+            raise
         return reader
 
-    with SpillSpace(
+    spill = SpillSpace(
         directories,
         plan.block_bytes,
         run_access,
         stats.runs,
         compressor=_compressor(options.compress_program, warn),
-    ) as spill:
+    )
+    with output, spill:
         sorter = Sorter(order, plan, open_named, output, spill, stats, before_pass)
         try:
             if options.merge:

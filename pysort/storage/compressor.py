@@ -82,10 +82,10 @@ class Compressor:
             pid = _spawn(argv, child_stdin.fd, child_stdout.fd)
         except OSError:
             for end in ends:
-                end.close()
+                end.abandon()
             raise
-        child_stdin.close()
-        child_stdout.close()
+        child_stdin.abandon()
+        child_stdout.abandon()
         child = Child(self._name, pid, stdin, stdout, self._children)
         self._children.add(child)
         return child
@@ -139,16 +139,16 @@ class Child:
             _signal.pthread_sigmask(_signal.SIG_SETMASK, mask)
 
     def take(self, view: memoryview) -> int:
-        """Fill the front of view with output, or await it. Returns the bytes, 0 at the end."""
+        """Fill the front of view with output, or await it. Returns the bytes, 0 at the end. Raises OSError."""
         if self._stdout.closed:
             return 0
         n = os.readv(self._stdout.fd, [view])
         if not n:
-            self._stdout.close()
+            self._stdout.abandon()
         return n
 
     def end_input(self) -> None:
-        self._stdin.close()
+        self._stdin.abandon()
 
     def wait(self) -> None:
         """Raises SortError `'NAME' [-d] terminated abnormally`."""
@@ -163,8 +163,8 @@ class Child:
 
     def _reap(self) -> int:
         self._running.remove(self)
-        self._stdin.close()
-        self._stdout.close()
+        self._stdin.abandon()
+        self._stdout.abandon()
         try:
             return os.waitpid(self._pid, 0)[1]
         except ChildProcessError:

@@ -57,12 +57,12 @@ class Handle:
         try:
             reading = cls(_above_stderr(low_reading))
         except OSError:
-            os.close(low_writing)
+            cls(low_writing).abandon()
             raise
         try:
             return reading, cls(_above_stderr(low_writing))
         except OSError:
-            reading.close()
+            reading.abandon()
             raise
 
     def reopen(self) -> Handle:
@@ -117,6 +117,13 @@ class Handle:
             raise
         if self.owned:
             os.close(fd)
+
+    def abandon(self) -> None:
+        """close(), where it does not matter any more what close(2) says."""
+        try:
+            self.close()
+        except OSError:
+            pass
 
     def __enter__(self) -> Handle:
         return self

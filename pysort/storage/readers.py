@@ -85,6 +85,13 @@ class InputReader:
         except OSError as error:
             raise file_error(b"close failed", self.name, error) from error
 
+    def abandon(self) -> None:
+        """close(), where it does not matter any more whether that fails."""
+        try:
+            self.close()
+        except SortError:
+            pass
+
     def __enter__(self) -> InputReader:
         return self
 
@@ -222,6 +229,14 @@ def open_input(name: bytes, access: Access, stats: IoStats, readers_n: int = 1) 
     """Open an operand (b"-": standard input), give the advice, and choose the reader, one of readers_n. Raises
     SortError `open failed: NAME: ...`; a closed standard input shows at its first use."""
     handle = Handle(0, owned=False) if name == STDIN else open_file(name)
+    try:
+        return _reader(name, handle, access, stats, readers_n)
+    except OSError as error:
+        handle.abandon()
+        raise file_error(b"open failed", name, error) from error
+
+
+def _reader(name: bytes, handle: Handle, access: Access, stats: IoStats, readers_n: int) -> InputReader:
     try:
         status = os.fstat(handle.fd)
     except OSError:

@@ -133,9 +133,9 @@ class RunReader:
     def _fill(self, at: int, extent: Extent, offset: int, view: memoryview) -> None:
         """Fill view with what follows stored byte `at` of the run, which is byte `offset` of the extent's
         file."""
-        positional = self._positional_for(extent, offset)
         while len(view):
             try:
+                positional = self._positional_for(extent, offset)
                 n = positional.read(offset, view, extent.end)
             except OSError as error:
                 raise self._error(at, error) from error
@@ -266,7 +266,10 @@ class CompressedRunReader(RunReader):
         while True:
             takes_input, has_output = self._child.ready()
             if has_output:
-                return self._child.take(view)
+                try:
+                    return self._child.take(view)
+                except OSError as error:
+                    raise self._error(self.position, error) from error
             if takes_input:
                 self._give()
 
@@ -277,6 +280,8 @@ class CompressedRunReader(RunReader):
             n = self._child.give(self._piece)
         except BrokenPipeError:  # it knows where its data end; whether all is well its output will tell
             n = self._run.stored_bytes - self._given
+        except OSError as error:
+            raise self._error(self.position, error) from error
         self._given += n
         self._piece = self._piece[n:]
         if self._given == self._run.stored_bytes:

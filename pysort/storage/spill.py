@@ -128,7 +128,10 @@ class CompressedRunWriter(RunWriter):
 
     def _store(self) -> bool:
         """Store what the program has put out. False at the end."""
-        n = self._child.take(self._piece)
+        try:
+            n = self._child.take(self._piece)
+        except OSError as error:
+            raise self._error(error) from error
         view = self._piece[:n]
         while len(view):
             view = view[self._append(view) :]
@@ -218,19 +221,13 @@ class SpillSpace:
         return sum(known) if len(known) == len(left) else None
 
     def close(self) -> None:
-        """Every run is gone, readers must not be used any more, and no program runs any more. The first error of
-        close(2) is raised after all files have been tried."""
+        """Every run is gone, readers must not be used any more, and no program runs any more. What close(2) says does
+        not matter: whatever was read had its checksum."""
         if self._compressor is not None:
             self._compressor.close()
         files, self._files = self._files, []
-        failure: OSError | None = None
         for file in files:
-            try:
-                file.close()
-            except OSError as error:
-                failure = failure or error
-        if failure is not None:
-            raise failure
+            file.close()
 
     def __enter__(self) -> SpillSpace:
         return self

@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import resource
+from _thread import allocate_lock
 
 from pysort.errors import SortError, shell_name, shell_quote
 from pysort.storage import syscalls
@@ -40,7 +41,7 @@ WRITE_OUT_ERRORS = (errno.EIO, errno.ENOSPC, errno.EDQUOT)
 class SpillFile:
     """One unlinked file in `directory`. `end` is where the next byte goes."""
 
-    __slots__ = ("_advised", "_direct", "_limit", "_synced", "_syncs", "directory", "end", "handle")
+    __slots__ = ("_advised", "_direct", "_limit", "_opening", "_synced", "_syncs", "directory", "end", "handle")
 
     def __init__(self, directory: bytes) -> None:
         """Raises SortError `cannot create temporary file in 'DIRECTORY': ...`."""
@@ -54,6 +55,7 @@ class SpillFile:
         self._syncs = True
         self._advised = False
         self._direct: Handle | None = None
+        self._opening = allocate_lock()
 
     def align(self) -> None:
         """Extents begin where direct I/O and hole punching ask for it."""
@@ -61,10 +63,12 @@ class SpillFile:
 
     def append(self, view: memoryview) -> int:
         """Write the front of view at the end, as much as one system call takes. Raises OSError;
-        EFBIG when the file may not grow."""
+        EFBIG when the file may not grow, ENOSPC also when nothing was written and no reason given."""
         if self._limit != resource.RLIM_INFINITY and self.end >= self._limit:
             raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
         n = os.pwrite(self.handle.fd, view, self.end)
+        if not n and len(view):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         self.end += n
         self._write_behind()
         return n
@@ -103,14 +107,15 @@ class SpillFile:
     def direct_handle(self) -> Handle:
         """What the file is read directly with: O_DIRECT is a flag of the description, and it is written without. Raises
         OSError."""
-        if self._direct is None:
-            self._direct = self.handle.reopen()
-        return self._direct
+        with self._opening:  # readers of several runs may ask at the same time
+            if self._direct is None:
+                self._direct = self.handle.reopen()
+            return self._direct
 
     def close(self) -> None:
         if self._direct is not None:
-            self._direct.close()
-        self.handle.close()
+            self._direct.abandon()
+        self.handle.abandon()
 
 
 def _open_unlinked(directory: bytes) -> Handle:
@@ -143,7 +148,11 @@ def _create_and_unlink(directory: bytes) -> Handle:
             handle = Handle.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
         except FileExistsError:
             continue
-        os.unlink(path)
+        try:
+            os.unlink(path)
+        except OSError:
+            handle.abandon()
+            raise
         return handle
     raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
 

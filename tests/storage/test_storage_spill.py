@@ -6,6 +6,7 @@ import errno
 import os
 import resource
 import subprocess
+import time
 
 import pytest
 from storage_support import KINDS, access, message, read_all, run_python
@@ -15,6 +16,7 @@ from pysort.storage import runreader, spillfile, syscalls
 from pysort.storage.hints import Strategy
 from pysort.storage.iostats import IoStats
 from pysort.storage.spill import SpillSpace
+from pysort.storage.workers import Workers
 
 BLOCK = 64 << 10
 MIB = 1 << 20
@@ -376,7 +378,7 @@ def test_space_given_back_can_be_written_again(tiny_disk):
         assert space.counters.peak_bytes == 800_000
 
 
-def test_close_closes_every_file_and_reports_the_first_failure(tmp_path, monkeypatch):
+def test_close_closes_every_file_whatever_close_says(tmp_path, monkeypatch):
     first, second = tmp_path / "1", tmp_path / "2"
     first.mkdir()
     second.mkdir()
@@ -388,10 +390,27 @@ def test_close_closes_every_file_and_reports_the_first_failure(tmp_path, monkeyp
         real(fd)
         raise OSError(errno.EIO, f"close of {fd}")
 
-    numbers = [file_of(run).handle.fd for run in runs]
     with monkeypatch.context() as patch:
         patch.setattr(os, "close", failing)
-        with pytest.raises(OSError, match=f"close of {numbers[0]}$"):
-            space.close()
+        space.close()
     assert all(file_of(run).handle.closed for run in runs)
     space.close()
+
+
+def test_readers_that_begin_at_the_same_time_share_one_descriptor_for_direct_reading(tmp_path, monkeypatch):
+    with make_space(tmp_path) as space:
+        file = file_of(spill(space, b"x"))
+        before = len(os.listdir("/proc/self/fd"))
+        real = file.handle.reopen
+
+        def slow(handle):
+            time.sleep(0.05)  # while the other thread asks too
+            return real()
+
+        monkeypatch.setattr(type(file.handle), "reopen", slow)
+        team = Workers(2)
+        jobs = [team.submit(lambda: file.direct_handle().fd) for _ in range(2)]
+        numbers = {job.wait() for job in jobs}
+        team.close()
+        assert len(numbers) == 1
+        assert len(os.listdir("/proc/self/fd")) == before + 1
