@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pysort.options import Options
     from pysort.outlook import Outlook
     from pysort.plan import SortPlan
+    from pysort.progress import Progress
 
     Write = Callable[[memoryview], None]
 
@@ -62,19 +63,22 @@ def main(argv: Sequence[bytes] | None = None) -> int:
 
 
 class Messages:
-    """What is said while the sort goes on. lost: some of it could not be written."""
+    """What is said while the sort goes on. progress: what shares the terminal with it, if anything does. lost: some of
+    it could not be written."""
 
-    __slots__ = ("_program", "lost")
+    __slots__ = ("_program", "lost", "progress")
 
     def __init__(self, program: bytes) -> None:
         self._program = program
+        self.progress: Progress | None = None
         self.lost = False
 
     def warn(self, message: SortError) -> None:
-        self.lost |= not show(message, self._program)
+        self.say(message.render(self._program, *charset()))
 
     def say(self, text: bytes) -> None:
-        self.lost |= not to_stderr(text)
+        shown = to_stderr(text) if self.progress is None else self.progress.say(lambda: to_stderr(text))
+        self.lost |= not shown
 
 
 def program_name(first_word: bytes) -> bytes:
@@ -135,12 +139,11 @@ def execute(program: bytes, words: Sequence[bytes], messages: Messages) -> SortS
         outlook = foresee(options, plan, files, order.keyed, stats.inputs)
         print_text(plan_text(plan, outlook, options, files, environment, implementation))
         return stats
+    if options.progress != "never":
+        messages.progress = start_progress(options, plan, files, order, stats, program)
     status = FAILURE
     try:
-        if options.check:
-            check_sorted(order, plan, options, files[0], stats)
-        else:
-            sort(order, plan, options, files, environment, stats, messages.warn, annotate)
+        perform(order, plan, options, files, environment, stats, messages, annotate)
         status = 0
     except SortError as error:
         status = error.status
@@ -149,6 +152,44 @@ def execute(program: bytes, words: Sequence[bytes], messages: Messages) -> SortS
         if options.stats:
             messages.say(stats_text(stats, options, perf_counter_ns() - started, status))
     return stats
+
+
+def perform(
+    order: kernel.Order,
+    plan: SortPlan,
+    options: Options,
+    files: Sequence[bytes],
+    environment: Environment,
+    stats: SortStats,
+    messages: Messages,
+    annotate: Callable[[Write], Write] | None,
+) -> None:
+    """The job itself. Raises SortError; no bar is left then."""
+    failure = None
+    try:
+        if options.check:
+            check_sorted(order, plan, options, files[0], stats)
+        else:
+            sort(order, plan, options, files, environment, stats, messages.warn, annotate)
+    except SortError as error:
+        failure = error.errno
+        raise
+    finally:
+        if messages.progress is not None:
+            messages.progress.close(failure)
+            messages.progress = None
+
+
+def start_progress(
+    options: Options, plan: SortPlan, files: Sequence[bytes], order: kernel.Order, stats: SortStats, program: bytes
+) -> Progress:
+    from pysort.progress import DELAY_SECONDS, Gauge, Progress
+
+    outlook = foresee(options, plan, files, order.keyed, stats.inputs)
+    delay_seconds = 0.0 if options.progress == "always" else DELAY_SECONDS if os.isatty(2) else None
+    progress = Progress(Gauge(options.mode, outlook, stats), program, delay_seconds)
+    progress.start()
+    return progress
 
 
 def debug(options: Options, keys: Sequence[KeySpec], locale: Locale, messages: Messages) -> Callable[[Write], Write]:

@@ -170,6 +170,9 @@ class _Parser:
         self.values["stats_timing"] = "notiming" not in words
         self.values["stats_hits"] = "hits" in words
 
+    def _set_progress(self, argument: str | None, _: bytes) -> None:
+        self.values["progress"] = argument or "auto"
+
     def _set_plan(self, argument: str | None, _: bytes) -> None:
         self.values["plan"] = argument or "text"
 
@@ -215,6 +218,7 @@ _ACTIONS: dict[str, Callable[[_Parser, Any, bytes], None]] = {
     "read-size": _Parser._set_read_size,
     "prefetch": _Parser._set_prefetch,
     "parallel-reads": _Parser._set_parallel_reads,
+    "progress": _Parser._set_progress,
     "plan": _Parser._set_plan,
     "compare-hints": _Parser._set_compare_hints,
 }

@@ -37,7 +37,7 @@ def describe(
     needed = outlook.temporary_bytes if outlook is not None else None
     directories = list(map(_space, options.temporary_directories or (environment.temporary_directory,)))
     return {
-        "mode": "check" if options.check else "merge" if options.merge else "sort",
+        "mode": options.mode,
         "kernel": kernel,
         "threads": max(plan.thread_n, 1),
         "memory_bytes": plan.memory_bytes,

@@ -43,6 +43,7 @@ DETAILS = {
     "read-size": "This is rounded up to whole blocks, which are at most 64 KiB, and never more than there is room for. "
     "Without it inputs are read by at most 1 MiB.",
     "stats": "See Statistics below.",
+    "progress": "`--progress` alone means auto. See Progress below.",
     "plan": "See The plan below.",
     "completions": 'bash: put `eval "$(pysort --completions=bash)"` into `~/.bashrc`. zsh: the same into `~/.zshrc`, '
     "behind `compinit`. fish: put `pysort --completions=fish | source` into `~/.config/fish/config.fish`.",
@@ -165,6 +166,16 @@ before they read them; this makes the system read ahead, so it changes what it m
 text, and in JSON where that is another:
 {figures}
 
+= Progress
+
+With `--progress` standard error shows a bar while the job goes on. It counts bytes: those read from the inputs, those
+written to runs, and those that each merge writes, so that half of the bar is half of the bytes that have to be moved.
+Runs and merges are foreseen as `--plan` shows them. When the size of an input is not known the bar shows bytes and no
+part of a whole. It never goes back, and nothing of it is left when the job ends, also by an error or a signal.
+
+With `--progress`, bar or not, the signal SIGUSR1 makes `pysort` write one line to standard error: how far it is, and
+how long it may still take.
+
 = The plan
 
 `--plan` shows what a job would do, on standard output, and does nothing of it: it reads a few blocks of the inputs and
@@ -229,6 +240,8 @@ else can open them, and nothing of them is left when `pysort` ends, by whatever 
 # SIGNALS
 
 Signals do what they do by default, or nothing if they were ignored at the start. There is nothing to tidy up.
+
+With `--progress` SIGUSR1 asks how far the job is; without it SIGUSR1 ends the process like any other.
 
 SIGPIPE and SIGXFSZ always get their default action at the start, since Python hides which one they had. So `pysort`
 ends silently when nobody reads its output any more. With `-o` SIGPIPE is ignored instead: a FIFO whose reader has gone

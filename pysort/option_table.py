@@ -22,6 +22,7 @@ SHELLS = ("bash", "zsh", "fish")
 _READERS = {word: word for word in ("pread", "mmap", "direct")}
 _MADVICE = {word: word for word in ("normal", "sequential", "random", "willneed", "populate-read")}
 _FORMATS = {word: word for word in ("text", "json")}
+_PROGRESS = {word: word for word in ("auto", "always", "never")}
 _STATS = {word: word for word in ("text", "json", "notiming", "hits")}
 
 
@@ -247,6 +248,16 @@ OPTIONS = (
         argument=OPTIONAL,
         words=_STATS,
         many=True,
+    ),
+    Option(
+        OWN,
+        "",
+        "progress",
+        "show how far the job is: auto (default) if it\n"
+        "takes more than a second and standard error is\na terminal, always, or never",
+        "WHEN",
+        argument=OPTIONAL,
+        words=_PROGRESS,
     ),
     Option(
         OWN,

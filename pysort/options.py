@@ -22,7 +22,8 @@ class Options:
     field_separator: a byte.
     fadvise, run_fadvise: hints as typed. mmap_flags: as typed. madvise: "" or the advice's name.
     read_size: bytes, 1 or more. prefetch: blocks. parallel_reads: threads, 1 or more.
-    stats, plan: "text" or "json". compare_hints: strategies as typed, b"" for those that are compared by default.
+    stats, plan: "text" or "json". progress: "auto", "always" or "never".
+    compare_hints: strategies as typed, b"" for those that are compared by default.
     request: "help", "version" or "completions"; the rest was not read. shell: whose completions.
     """
 
@@ -49,6 +50,7 @@ class Options:
         "parallel_reads",
         "plan",
         "prefetch",
+        "progress",
         "random_source",
         "read_size",
         "reader",
@@ -100,6 +102,7 @@ class Options:
         stats_timing: bool = True,
         stats_hits: bool = False,
         plan: str = "",
+        progress: str = "never",
         compare_hints: bytes | None = None,
         bytes: bool = False,
         request: str = "",
@@ -137,10 +140,16 @@ class Options:
         self.stats_timing: Final = stats_timing
         self.stats_hits: Final = stats_hits
         self.plan: Final = plan
+        self.progress: Final = progress
         self.compare_hints: Final = compare_hints
         self.bytes: Final = bytes
         self.request: Final = request
         self.shell: Final = shell
+
+    @property
+    def mode(self) -> str:
+        """What is done: "sort", "merge" or "check"."""
+        return "check" if self.check else "merge" if self.merge else "sort"
 
     def changed(self, **changes: Any) -> Options:
         """The same with these attributes."""
@@ -168,7 +177,12 @@ def check_debug(options: Options) -> None:
 def check_compare_hints(options: Options) -> None:
     """Raises SortError for --compare-hints with an option that reports something else."""
     letter = options.check and f"-{options.check}"
-    words = (("--debug", options.debug), ("--plan", options.plan), ("--stats", options.stats))
+    words = (
+        ("--debug", options.debug),
+        ("--plan", options.plan),
+        ("--progress", options.progress != "never"),
+        ("--stats", options.stats),
+    )
     other = letter or next((name for name, given in words if given), "")
     if options.compare_hints is not None and other:
         raise SortError(b"options '", other.encode(), b" --compare-hints' are incompatible")

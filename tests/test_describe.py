@@ -67,6 +67,12 @@ def test_a_merge(file: Path) -> None:
     assert plan["temporary_bytes"] == 2 * (file.stat().st_size + 1)
 
 
+def test_a_check(file: Path) -> None:
+    plan = plan_of(file, "-c", "file")
+    assert (plan["mode"], plan["runs"], plan["merge_passes"], plan["temporary_bytes"]) == ("check", 0, 0, 0)
+    assert plan["input_bytes"] == file.stat().st_size + 1
+
+
 def test_a_pipe_is_not_read_and_its_size_not_known(file: Path) -> None:
     reader, writer = os.pipe()
     os.write(writer, b"b\na\n")

@@ -182,6 +182,7 @@ def _spawn(argv: tuple[bytes, ...], stdin: int, stdout: int) -> int:
                 argv,
                 os.environ,
                 file_actions=[(os.POSIX_SPAWN_DUP2, stdin, 0), (os.POSIX_SPAWN_DUP2, stdout, 1)],
+                setsigmask=(),  # what --progress blocks is not blocked there
                 setsigdef=[_signal.SIGPIPE, _signal.SIGXFSZ],  # which CPython ignores
             )
         except OSError as error:
