@@ -1,7 +1,7 @@
-"""A few threads that read: jobs in, results out in whatever order they are asked for.
+"""A few threads: jobs in, results out in whatever order they are asked for.
 
-On _thread and _queue, since threading takes 7 ms to import. Whoever starts Workers closes them: a thread that still
-reads keeps the memory it reads into.
+A job reads, writes, or calls the kernel, none of which holds the GIL. On _thread and _queue, since threading takes 7 ms
+to import. Whoever starts Workers closes them: a thread that still works keeps the memory it works in.
 """
 
 from __future__ import annotations
