@@ -294,6 +294,15 @@ def presorted(program: bytes, locale: Any, arena: Buffer, top: int, n: int) -> i
     return -1 if all(orders[i] < orders[i - 1] for i in range(1, n)) else 0
 
 
+def repeat(program: bytes, locale: Any, arena: Buffer, top: int, n: int) -> int:
+    """The first of the n records below `top` that compares equal to the one before it. n when there is none."""
+    order = _open_program(program, locale)
+    view = _open_arena(arena)
+    _require_records(view, top, n)
+    keys = [_order(order, locale, view, top - RECORD_BYTES * (index + 1)) for index in range(n)]
+    return next((index for index in range(1, n) if keys[index - 1] == keys[index]), n)
+
+
 def gather(
     program: bytes, arena: Buffer, records_at: int, n: int, index: int, skip: int, out: Buffer
 ) -> tuple[int, int, int]:

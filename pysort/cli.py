@@ -15,7 +15,7 @@ from pysort.keys.locale import PLAIN, category_name, load_locale
 from pysort.keys.spec import parse_key, parse_obsolescent
 from pysort.options import check_check, check_compare_hints
 from pysort.output import Output
-from pysort.prepare import effective_keys, foresee, input_names, make_order, make_plan
+from pysort.prepare import effective_keys, foresee, input_names, make_orders, make_plan
 from pysort.sorter import check_sorted, sort
 from pysort.stats import SortStats
 from pysort.storage.iostats import IoStats
@@ -26,14 +26,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any, NoReturn
 
+    from pysort.kernel import Order
     from pysort.keys.locale import Locale
     from pysort.keys.spec import KeySpec
     from pysort.options import Options
     from pysort.outlook import Outlook
     from pysort.plan import SortPlan
     from pysort.progress import Progress
-
-    Write = Callable[[memoryview], None]
 
 FAILURE = 2
 
@@ -124,7 +123,9 @@ def execute(program: bytes, words: Sequence[bytes], messages: Messages) -> SortS
     keys = effective_keys(options)
     locale = load_locale(os.environb, implementation)
     annotate = debug(options, keys, locale, messages) if options.debug else None
-    order = make_order(options, keys, locale, implementation)
+    order, counted = make_orders(options, keys, locale, implementation)
+    if counted is not None:
+        annotate = count(counted)
     check_check(options, files)
     check_compare_hints(options)
     if options.compare_hints is not None:
@@ -162,7 +163,7 @@ def perform(
     environment: Environment,
     stats: SortStats,
     messages: Messages,
-    annotate: Callable[[Write], Write] | None,
+    annotate: Callable[[Output], None] | None,
 ) -> None:
     """The job itself. Raises SortError; no bar is left then."""
     failure = None
@@ -192,13 +193,29 @@ def start_progress(
     return progress
 
 
-def debug(options: Options, keys: Sequence[KeySpec], locale: Locale, messages: Messages) -> Callable[[Write], Write]:
-    """Make the remarks of --debug. Returns what underlines the lines on their way to the output."""
+def debug(options: Options, keys: Sequence[KeySpec], locale: Locale, messages: Messages) -> Callable[[Output], None]:
+    """Make the remarks of --debug. Returns what has the lines underlined on their way to the output."""
     from pysort.diagnostics import Annotator, remarks
 
     for remark in remarks(options, keys, locale):
         messages.warn(remark)
-    return lambda write: Annotator(options, keys, locale, write).write
+
+    def annotate(output: Output) -> None:
+        output.write = Annotator(options, keys, locale, output.write).write
+
+    return annotate
+
+
+def count(order: Order) -> Callable[[Output], None]:
+    """Returns what has lines that are equal in this order counted on their way to the output."""
+    from pysort.finishing import Counter
+
+    def annotate(output: Output) -> None:
+        counter = Counter(order, output.write)
+        output.write = counter.write
+        output.at_end.append(counter.finish)
+
+    return annotate
 
 
 def stats_text(stats: SortStats, options: Options, elapsed_ns: int, status: int) -> bytes:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pysort.option_table import Option
 
 # Options that are set, that keep the last argument, and that may be given only one.
-_FLAGS = frozenset(["bytes", "debug", "merge", "reverse", "stable", "unique", "zero-terminated"])
+_FLAGS = frozenset(["bytes", "count", "crlf", "debug", "merge", "reverse", "stable", "unique", "zero-terminated"])
 _LAST_WINS = frozenset(["files0-from", "fadvise", "run-fadvise", "reader", "input-reader", "mmap-flags", "madvise"])
 _REQUESTS = frozenset(["help", "version", "completions"])
 # Versions of POSIX in which +POS1 names a file.
@@ -162,6 +162,17 @@ class _Parser:
             raise SortError(b"number of parallel reads must be nonzero")
         self.values["parallel_reads"] = count
 
+    def _set_header(self, argument: bytes | None, spelled: bytes) -> None:
+        self.values["header"] = 1 if argument is None else min(parse_count(argument, spelled), COUNT_MAX)
+
+    def _set_header_prefix(self, argument: bytes, _: bytes) -> None:
+        if not argument:
+            raise SortError(b"empty header prefix")
+        self.values["header_prefix"] = argument
+
+    def _set_top(self, argument: bytes, spelled: bytes) -> None:
+        self.values["top"] = min(parse_count(argument, spelled), COUNT_MAX)
+
     def _set_stats(self, option: Option, typed: bytes | None, words: Sequence[str]) -> None:
         formats = {"text", "json"}.intersection(words)
         if typed is not None and len(formats) > 1:
@@ -215,6 +226,9 @@ _ACTIONS: dict[str, Callable[[_Parser, Any, bytes], None]] = {
     "field-separator": _Parser._set_field_separator,
     "temporary-directory": _Parser._add_temporary_directory,
     "y": _Parser._ignore,
+    "header": _Parser._set_header,
+    "header-prefix": _Parser._set_header_prefix,
+    "top": _Parser._set_top,
     "read-size": _Parser._set_read_size,
     "prefetch": _Parser._set_prefetch,
     "parallel-reads": _Parser._set_parallel_reads,

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pysort.environ import Environment
     from pysort.kernel import Order
     from pysort.options import Options
+    from pysort.output import Output
     from pysort.storage.spill import SpillSpace
     from pysort.strategies import Strategy
 
@@ -213,6 +214,9 @@ def run_job(order: Order, options: Options, names: Sequence[bytes], environment:
         left += spill.drop_cache() or 0
         cooling_ns += perf_counter_ns() - started
 
+    def digest_instead(real: Output) -> None:
+        real.write = output.update
+
     options = options.changed(output=None)  # which Output opens, and empties at the end
     if options.input_reader == "mmap":
         guard.install(order.kernel)
@@ -226,7 +230,7 @@ def run_job(order: Order, options: Options, names: Sequence[bytes], environment:
         environment,
         stats,
         lambda message: None,
-        annotate=lambda write: output.update,
+        annotate=digest_instead,
         before_pass=cool if state == COLD else None,
     )
     elapsed_ns = perf_counter_ns() - started - cooling_ns

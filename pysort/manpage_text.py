@@ -30,6 +30,15 @@ DETAILS = {
     "parallel": "By default as many as there are processors, 8 at most. The output is the same for every _N_.",
     "temporary-directory": "They take turns, and none is touched before something has to be put into it.",
     "y": "A following word is taken for _N_ only if it is empty or all digits.",
+    "header": "They are written before everything else, once. A later input whose first lines are others is named in a "
+    "warning, unless it is empty. With `-c` they are not looked at.",
+    "header-prefix": "However many they are. With `--header` these are the lines behind its own.",
+    "top": "These are the lines that `head -n` _N_ would leave, for every order and with `-u`; but where they fit a "
+    "quarter of the memory no temporary file is made, and in every run there are no more than that. A header is not "
+    "counted.",
+    "count": "Only lines that come one after the other are counted together: with keys and `-s` equal lines may be "
+    "apart. With `-u` all that compare equal count for the first.",
+    "crlf": "The one right before the end of a line, that is.",
     "fadvise": "See Hints below.",
     "run-fadvise": "All runs in one directory share one file, and so the hints that are given when it is opened.",
     "reader": "mmap copies out of mapped parts of the file, direct reads past the page cache (`O_DIRECT`). Both keep "

@@ -196,6 +196,18 @@ OPTIONS = (
     Option(
         OWN,
         "",
+        "header",
+        "the first N lines (1) are not sorted: those of\nthe first input come first, others are dropped",
+        "N",
+        argument=OPTIONAL,
+    ),
+    Option(OWN, "", "header-prefix", "the same for first lines that begin with STR", "STR"),
+    Option(OWN, "", "top", "write the first N lines only", "N"),
+    Option(OWN, "", "count", "write each line once, behind how often there is\none, like uniq -c"),
+    Option(OWN, "", "crlf", "lines may end with CR and newline: leave out\nthe CR"),
+    Option(
+        OWN,
+        "",
         "fadvise",
         "tell the system how inputs will be read: none,\n"
         "sequential (default) or random; and any of\n"

@@ -22,6 +22,7 @@ class Options:
     field_separator: a byte.
     fadvise, run_fadvise: hints as typed. mmap_flags: as typed. madvise: "" or the advice's name.
     read_size: bytes, 1 or more. prefetch: blocks. parallel_reads: threads, 1 or more.
+    header: lines; header_prefix: of others behind those. top: lines that are wanted.
     stats, plan: "text" or "json". progress: "auto", "always" or "never".
     compare_hints: strategies as typed, b"" for those that are compared by default.
     request: "help", "version" or "completions"; the rest was not read. shell: whose completions.
@@ -34,11 +35,15 @@ class Options:
         "check",
         "compare_hints",
         "compress_program",
+        "count",
+        "crlf",
         "debug",
         "fadvise",
         "field_separator",
         "files",
         "files0_from",
+        "header",
+        "header_prefix",
         "input_reader",
         "keys",
         "madvise",
@@ -63,6 +68,7 @@ class Options:
         "stats_hits",
         "stats_timing",
         "temporary_directories",
+        "top",
         "unique",
         "zero_terminated",
     )
@@ -105,6 +111,11 @@ class Options:
         progress: str = "never",
         compare_hints: bytes | None = None,
         bytes: bool = False,
+        header: int = 0,
+        header_prefix: bytes | None = None,
+        top: int | None = None,
+        count: bool = False,
+        crlf: bool = False,
         request: str = "",
         shell: str = "",
     ) -> None:
@@ -143,6 +154,11 @@ class Options:
         self.progress: Final = progress
         self.compare_hints: Final = compare_hints
         self.bytes: Final = bytes
+        self.header: Final = header
+        self.header_prefix: Final = header_prefix
+        self.top: Final = top
+        self.count: Final = count
+        self.crlf: Final = crlf
         self.request: Final = request
         self.shell: Final = shell
 
@@ -186,6 +202,14 @@ def check_compare_hints(options: Options) -> None:
     other = letter or next((name for name, given in words if given), "")
     if options.compare_hints is not None and other:
         raise SortError(b"options '", other.encode(), b" --compare-hints' are incompatible")
+
+
+def check_finishing(options: Options) -> None:
+    """Raises SortError for --top or --count with an option that leaves it nothing to do, or too much."""
+    own = ["--count"] * options.count + ["--top"] * (options.top is not None)
+    others = [f"-{options.check}"] * bool(options.check) + own[1:] + ["--debug"] * (options.debug and options.count)
+    if own and others:
+        raise SortError(b"options '", others[0].encode(), b" ", own[0].encode(), b"' are incompatible")
 
 
 def check_check(options: Options, files: Sequence[bytes]) -> None:

@@ -26,9 +26,10 @@ class Output:
     """Opened before any input is read, so that an output that cannot be written costs nothing; emptied only when the
     first line is ready, so that until then a failure leaves the old content.
 
-    write: takes what comes next. Who puts another function there hands on to the one that was there."""
+    write: takes what comes next. Who puts another function there hands on to the one that was there.
+    at_end: called when all lines have been written, the last first; they may write more."""
 
-    __slots__ = ("_handle", "_name", "_started", "_writer", "write", "written_bytes")
+    __slots__ = ("_handle", "_name", "_started", "_writer", "at_end", "write", "written_bytes")
 
     def __init__(self, name: bytes | None, stats: IoStats) -> None:
         """name: of the file, None for standard output. Raises SortError `open failed: NAME: ...`."""
@@ -43,6 +44,7 @@ class Output:
         self._writer = Writer(self._handle.fd, stats)
         self._started = False
         self.write: Callable[[memoryview], None] = self._write
+        self.at_end: list[Callable[[], None]] = []
         self.written_bytes = 0
 
     def is_input(self, name: bytes) -> bool:
@@ -94,6 +96,8 @@ class Output:
 
     def finish(self) -> None:
         """All lines are written. Raises SortError `close failed: NAME: ...`."""
+        for call in reversed(self.at_end):
+            call()
         self._start()
         try:
             self._handle.close()

@@ -84,6 +84,7 @@ class SortPlan:
     runs_expected: about as many, rather more, as are made out of sampled inputs, else None. prefetch_n: blocks that a
     merge asks for ahead of each run, None where the user left it open; ahead_bytes: most of all runs together. They
     wait in the kernel's page cache, which is not this process's memory; more would drive out what is still to be read.
+    top_n: lines that are wanted, None for all.
     """
 
     __slots__ = (
@@ -101,6 +102,7 @@ class SortPlan:
         "run_read_bytes",
         "runs_expected",
         "thread_n",
+        "top_n",
     )
 
     def __init__(
@@ -118,6 +120,7 @@ class SortPlan:
         prefetch_n: int | None = None,
         parallel_reads_n: int = 1,
         sample: InputSample | None = None,
+        top_n: int | None = None,
     ) -> None:
         """memory_bytes: what -S grants, or the default. batch_size: a cap on the fan-in, if the user gave one.
         input_bytes: the size of all inputs, None if not known. descriptor_n: inputs that may be open at once, None
@@ -159,6 +162,7 @@ class SortPlan:
         self.fan_in = max(min(fan_in, batch_size or fan_in), 2)
         self.input_fan_in = self.fan_in if descriptor_n is None else max(min(self.fan_in, descriptor_n), 2)
         self.map_bytes = max(maps, LEAST_WINDOW_BYTES)
+        self.top_n = top_n
 
     def expect_runs(self, input_bytes: int, sample: InputSample, keyed: bool = True) -> int:
         """Rather more than will be made. keyed: whether keys take room beside the lines."""
@@ -178,6 +182,13 @@ class SortPlan:
         size -= size % ALIGN_BYTES
         if LEAST_BLOCK_BYTES <= size < self.block_bytes:
             self.block_bytes = size
+
+    def top_fits(self, line_n: int, longest_line: int) -> bool:
+        """Whether the lines that are wanted may stay in a sort buffer that has room for line_n, of up to so many bytes,
+        and leave most of it to others."""
+        if self.top_n is None:
+            return False
+        return 4 * self.top_n <= line_n and self.top_n * (longest_line + 1) <= self.arena_bytes // 4
 
     def fan_in_for(self, longest_line: int) -> int:
         """The runs that can be merged at once when their lines are up to so long: half a window holds an incomplete

@@ -7,7 +7,7 @@ from pysort.environ import free_descriptor_n
 from pysort.keys.locale import PLAIN, open_collation
 from pysort.keys.program import compile as compile_program
 from pysort.keys.spec import KeySpec, check_compatible, inherit
-from pysort.options import check_debug, check_files0_from
+from pysort.options import check_debug, check_files0_from, check_finishing
 from pysort.plan import InputSample, SortPlan
 from pysort.storage.readers import STDIN, input_bytes
 
@@ -70,6 +70,7 @@ def make_plan(options: Options, environment: Environment, files: Sequence[bytes]
         prefetch_n=options.prefetch,
         parallel_reads_n=options.parallel_reads,
         sample=sample,
+        top_n=options.top,
     )
 
 
@@ -108,7 +109,22 @@ def effective_keys(options: Options) -> list[KeySpec]:
     keys = inherit(options.keys, options.ordering, options.reverse)
     check_compatible(keys)
     check_debug(options)
+    check_finishing(options)
     return keys
+
+
+def make_orders(
+    options: Options, keys: Sequence[KeySpec], locale: Locale, implementation: Any
+) -> tuple[kernel.Order, kernel.Order | None]:
+    """The order of the lines, and the one whose equal lines are counted, if they are: under -u they must all come
+    through the sort, otherwise they are those of the same bytes."""
+    if not options.count:
+        return make_order(options, keys, locale, implementation), None
+    if options.unique:
+        counted = make_order(options, keys, locale, implementation)
+        return make_order(options.changed(unique=False, stable=True), keys, locale, implementation), counted
+    whole = options.changed(reverse=False, bytes=True)
+    return make_order(options, keys, locale, implementation), make_order(whole, [], locale, implementation)
 
 
 def make_order(options: Options, keys: Sequence[KeySpec], locale: Locale, implementation: Any) -> kernel.Order:

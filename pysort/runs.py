@@ -118,21 +118,33 @@ class RunGenerator:
         SortError."""
         buffer = self._buffer(self._arena)
         try:
-            if buffer.load(self._inputs.readinto):
-                buffer.start_sort().write(self._outs, write)
+            ended = buffer.load(self._inputs.readinto)
+            sorting = buffer.start_sort()
+            while not ended and self._plan.top_fits(buffer.n, buffer.longest):
+                buffer.begin(buffer, before=self._best(sorting))
+                ended = buffer.load(self._inputs.readinto)
+                sorting = buffer.start_sort()
+            if ended:
+                sorting.write(self._outs, write, self._plan.top_n)
                 self._stats.longest_line_bytes = buffer.longest
                 return []
-            return self._spill_all(buffer)
+            return self._spill_all(buffer, sorting)
         finally:
             self._inputs.abandon()
 
     def _buffer(self, arena: Arena) -> SortBuffer:
         return SortBuffer(self._order, arena, self._workers, min(self._plan.read_bytes, arena.size // 16 + 1))
 
-    def _spill_all(self, full: SortBuffer) -> list[SpilledRun]:
-        """full: has the whole memory, and more follows."""
+    def _best(self, sorting: Sorting) -> bytes:
+        """The lines of a buffer that may be among those that are wanted."""
+        best: list[bytes] = []
+        sorting.write(self._outs, lambda view: best.append(bytes(view)), self._plan.top_n)
+        return b"".join(best)
+
+    def _spill_all(self, full: SortBuffer, sorting: Sorting) -> list[SpilledRun]:
+        """full: has the whole memory and is being sorted, and more follows."""
         read = self._inputs.readinto
-        self._write(full, full.start_sort())
+        self._write(full, sorting)
         buffer, other = self._share_memory(full)
         ended = buffer.load(read)
         while buffer.n:
@@ -172,7 +184,7 @@ class RunGenerator:
             self._finish_run()
         if self._writer is None:
             self._writer = self._spill.start_run()
-        sorting.write(self._outs, self._writer.write)
+        sorting.write(self._outs, self._writer.write, self._plan.top_n)
         self._last_line = None if ends is None else ends[1]
         spare_bytes = 0 if self._spare is None else self._spare.size
         self.peak_bytes = max(self.peak_bytes, self._arena.size + spare_bytes)

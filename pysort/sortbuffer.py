@@ -113,14 +113,16 @@ class SortBuffer:
 
     # Loading ----------------------------------------------------------------------------------------------------------
 
-    def begin(self, behind: SortBuffer) -> None:
-        """Empty, but for the text that waits in a full buffer: another one or this."""
+    def begin(self, behind: SortBuffer, before: bytes = b"") -> None:
+        """Empty, but for the text that waits in a full buffer, another one or this; and before that the complete lines
+        `before`, with their separators."""
         carried, behind._carried = behind._carried, []
-        size = sum(stop - start for start, stop in carried)
+        size = len(before) + sum(stop - start for start, stop in carried)
         while size > self._arena.size:
             self._arena.double()
         source, view = behind._arena.view, self._arena.view
-        at = 0
+        at = len(before)
+        view[:at] = before
         for start, stop in carried:
             view[at : at + stop - start] = source[start:stop]
             at += stop - start

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pysort.plan import SortPlan
     from pysort.stats import SortStats
     from pysort.storage.compressor import Compressor
+    from pysort.storage.filters import Filters
     from pysort.storage.forecast import Forecast
     from pysort.storage.iostats import IoStats
     from pysort.storage.readers import InputReader
@@ -117,7 +118,7 @@ class Sorter:
         if len(readers) == len(sources):
             self._stats.merge_passes_n += 1
             if len(readers) == 1 and not isinstance(sources[0], bytes):
-                self._copy(readers[0])
+                self._limit(self._output.write, lambda write: self._copy(readers[0], write))
             else:
                 self._merge(readers, self._output.write)
             return []
@@ -170,7 +171,7 @@ class Sorter:
         try:
             merge = self._prepare_merge(readers)
             try:
-                merge.run(write)
+                self._limit(write, merge.run)
             finally:
                 merge.close()
         except BaseException:
@@ -196,17 +197,29 @@ class Sorter:
             self._forecast(readers),
         )
 
-    def _copy(self, reader: Reader) -> None:
+    def _copy(self, reader: Reader, write: Write) -> None:
         """A single run is the output."""
         try:
             view = self._arena.view[: self._plan.out_bytes]
             if len(view) < reader.block_bytes:
                 view = self._arena.view[:]
             while n := reader.readinto(view):
-                self._output.write(view[:n])
+                write(view[:n])
                 reader.release()
         finally:
             reader.close()
+
+    def _limit(self, write: Write, work: Callable[[Write], None]) -> None:
+        """Have work done as far as it writes lines that are wanted."""
+        if self._plan.top_n is None:
+            work(write)
+            return
+        from pysort.finishing import Enough, Top
+
+        try:
+            work(Top(self._plan.top_n, self._order.separator, write).write)
+        except Enough:
+            pass
 
     def _forecast(self, readers: Sequence[Reader]) -> Forecast | None:
         run_bytes = self._plan.run_ahead_bytes(self._spill.counters.held_bytes)
@@ -243,17 +256,24 @@ def sort(
     environment: Environment,
     stats: SortStats,
     warn: Callable[[SortError], None],
-    annotate: Callable[[Write], Write] | None = None,
+    annotate: Callable[[Output], None] | None = None,
     before_pass: Callable[[SpillSpace], None] | None = None,
 ) -> None:
     """Sort or merge as the options say. names: of all inputs. Fills stats. warn: told what the user should know though
-    the sort goes on. annotate: makes what lines are written with out of the output's own write. before_pass: called
-    before each merge pass. Raises SortError; whatever happens, nothing is left behind."""
+    the sort goes on. annotate: puts another function before the output's own write. before_pass: called before each
+    merge pass. Raises SortError; whatever happens, nothing is left behind."""
     input_access, run_access = accesses(options, plan.map_bytes, plan.run_read_bytes, plan.free_bytes)
     check_readable(names)
     output = Output(options.output, stats.output)
+    filters = _filters(options, names[0], order.separator, warn)
+    if filters is not None and filters.headers is not None:
+        from pysort.finishing import HeaderFirst
+
+        header_first = HeaderFirst(filters.headers, output.write)
+        output.write = header_first.write
+        output.at_end.append(header_first.finish)
     if annotate is not None:
-        output.write = annotate(output.write)
+        annotate(output)
     directories = options.temporary_directories or (environment.temporary_directory,)
 
     def open_named(name: bytes, readers_n: int = 1, io: IoStats = stats.inputs) -> InputReader:
@@ -264,7 +284,7 @@ def sort(
         except SortError:
             reader.abandon()
             raise
-        return reader
+        return reader if filters is None else filters.put_before(reader)
 
     spill = SpillSpace(
         directories,
@@ -302,6 +322,15 @@ def without_repeated_stdin(names: Sequence[bytes]) -> list[bytes]:
     return [name for i, name in enumerate(names) if name != STDIN or i == first]
 
 
+def _filters(options: Options, first_name: bytes, separator: int, warn: Callable[[SortError], None]) -> Filters | None:
+    """What inputs pass through, None where they come as they are."""
+    if not (options.crlf or options.header or options.header_prefix is not None):
+        return None
+    from pysort.storage.filters import Filters
+
+    return Filters(options, first_name, separator, warn)
+
+
 def check_sorted(order: Order, plan: SortPlan, options: Options, name: bytes, stats: SortStats) -> None:
     """Returns when the input is sorted. Fills stats. Raises Disorder when it is not, SortError when that cannot be
     told."""
@@ -310,6 +339,9 @@ def check_sorted(order: Order, plan: SortPlan, options: Options, name: bytes, st
     access, _ = accesses(options, plan.map_bytes, plan.run_read_bytes, plan.free_bytes)
     arena = Arena(plan.arena_bytes)
     reader = open_input(name, access, stats.inputs)
+    filters = _filters(options, name, order.separator, lambda _: None)
+    if filters is not None:
+        reader = filters.put_before(reader)
     try:
         found = check(order, arena, LineReader(reader, order.separator), plan.read_bytes)
     finally:
@@ -317,4 +349,7 @@ def check_sorted(order: Order, plan: SortPlan, options: Options, name: bytes, st
         stats.excess_bytes = plan.excess_bytes(arena.peak_bytes)
         arena.close()
     if found is not None:
-        raise Disorder(name, *found, order.separator, quiet=options.check == "C")
+        line_n, line = found
+        raise Disorder(
+            name, line_n + (filters.header_n if filters else 0), line, order.separator, quiet=options.check == "C"
+        )

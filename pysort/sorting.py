@@ -117,9 +117,12 @@ class Sorting:
             lines.append(bytes(view[start : start + length]))
         return (lines[0], lines[1]) if lines else None
 
-    def write(self, outs: list[memoryview], write: Callable[[memoryview], None]) -> None:
-        """Hand the sorted lines to `write`, in order, in pieces of at most an out; workers fill others meanwhile."""
+    def write(self, outs: list[memoryview], write: Callable[[memoryview], None], top_n: int | None = None) -> None:
+        """Hand the sorted lines to `write`, the first top_n of them, in order and in pieces of at most an out; workers
+        fill others meanwhile."""
         n = kept = self._end_sort()
+        if top_n is not None:
+            n = kept = min(kept, top_n)
         if self._workers.n:
             n = max(int(0.95 * len(outs[0]) * self.n / max(self._text_bytes, 1)), 1)
         batches: list[Batch] = []

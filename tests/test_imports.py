@@ -33,7 +33,7 @@ LAYERS = [
     ["arena", "outlook", "completions"],
     ["room", "sorting"],
     ["sortbuffer"],
-    ["runs", "merge", "check", "output", "diagnostics"],
+    ["runs", "merge", "check", "output", "diagnostics", "finishing"],
     ["sorter"],
     ["prepare"],
     ["api", "report", "describe", "progress", "comparison", "child"],

@@ -81,22 +81,38 @@ static int compare_neighbours(struct ps_context *context, const uint8_t *arena, 
     return ps_compare(context, arena, before, arena, record);
 }
 
-size_t ps_check(const struct ps_program *program, const struct ps_locale *locale, const uint8_t *arena,
-                const uint8_t *top, size_t n)
+/* Index of the first record i >= 1 whose comparison with the one before it is `least` to `most` from that one's side: 1
+ * when it is less, 0 when they are equal. n when there is none. */
+static size_t find_pair(const struct ps_program *program, const struct ps_locale *locale, const uint8_t *arena,
+                        const uint8_t *top, size_t n, int least, int most)
 {
     const struct ps_record *records = (const struct ps_record *)(const void *)top;
-    const int least = program->flags & PS_UNIQUE ? 0 : 1; /* the least order that is disorder */
     struct ps_context context = {program, locale, {{NULL, NULL}, {0, 0}, 0}};
     size_t i = 1;
-    for (; i < n; i++)
-        if (compare_neighbours(&context, arena, records - i, records - 1 - i) >= least || context.scratch.failed)
+    for (; i < n; i++) {
+        const int order = compare_neighbours(&context, arena, records - i, records - 1 - i);
+        const int sign = (order > 0) - (order < 0);
+        if ((sign >= least && sign <= most) || context.scratch.failed)
             break;
+    }
     if (context.scratch.failed)
         i = PS_NO_MEMORY;
     else if (i > n)
         i = n;
     ps_scratch_free(&context.scratch);
     return i;
+}
+
+size_t ps_check(const struct ps_program *program, const struct ps_locale *locale, const uint8_t *arena,
+                const uint8_t *top, size_t n)
+{
+    return find_pair(program, locale, arena, top, n, program->flags & PS_UNIQUE ? 0 : 1, 1);
+}
+
+size_t ps_repeat(const struct ps_program *program, const struct ps_locale *locale, const uint8_t *arena,
+                 const uint8_t *top, size_t n)
+{
+    return find_pair(program, locale, arena, top, n, 0, 0);
 }
 
 int ps_presorted(const struct ps_program *program, const struct ps_locale *locale, const uint8_t *arena,

@@ -253,6 +253,10 @@ void ps_next_stage(const uint8_t *arena, struct ps_record *record);
 size_t ps_check(const struct ps_program *program, const struct ps_locale *locale, const uint8_t *arena,
                 const uint8_t *top, size_t n);
 
+/* The same for the first that compares equal to the one before it. */
+size_t ps_repeat(const struct ps_program *program, const struct ps_locale *locale, const uint8_t *arena,
+                 const uint8_t *top, size_t n);
+
 /* 1 when the n records below `top` are in order as ps_check has it, -1 when each is less than the one before, else 0. */
 int ps_presorted(const struct ps_program *program, const struct ps_locale *locale, const uint8_t *arena,
                  const uint8_t *top, size_t n);

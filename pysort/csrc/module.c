@@ -302,12 +302,13 @@ static PyObject *drop(PyObject *self, PyObject *tuple)
     return PyLong_FromSize_t(kept);
 }
 
-static PyObject *check_order(PyObject *self, PyObject *tuple)
+typedef size_t find_pair(const struct ps_program *, const struct ps_locale *, const uint8_t *, const uint8_t *, size_t);
+
+static PyObject *call_find_pair(find_pair *find, PyObject *tuple)
 {
-    (void)self;
     struct arguments args = {0};
     Py_ssize_t top, n;
-    if (!PyArg_ParseTuple(tuple, "y*O&w*nn:check", &args.program, as_locale, &args.locale, &args.arena, &top, &n)) {
+    if (!PyArg_ParseTuple(tuple, "y*O&w*nn", &args.program, as_locale, &args.locale, &args.arena, &top, &n)) {
         release(&args);
         return NULL;
     }
@@ -318,9 +319,21 @@ static PyObject *check_order(PyObject *self, PyObject *tuple)
         return refuse(&args, why);
     const uint8_t *arena = args.arena.buf;
     size_t index = 0;
-    WITHOUT_GIL(n * 16, index = ps_check(args.program.buf, args.locale, arena, arena + top, (size_t)n));
+    WITHOUT_GIL(n * 16, index = find(args.program.buf, args.locale, arena, arena + top, (size_t)n));
     release(&args);
     return index == PS_NO_MEMORY ? PyErr_NoMemory() : PyLong_FromSize_t(index);
+}
+
+static PyObject *check_order(PyObject *self, PyObject *tuple)
+{
+    (void)self;
+    return call_find_pair(ps_check, tuple);
+}
+
+static PyObject *repeat(PyObject *self, PyObject *tuple)
+{
+    (void)self;
+    return call_find_pair(ps_repeat, tuple);
 }
 
 static PyObject *presorted(PyObject *self, PyObject *tuple)
@@ -469,6 +482,7 @@ static PyMethodDef methods[] = {
     {"drop", drop, METH_VARARGS, NULL},
     {"check", check_order, METH_VARARGS, NULL},
     {"presorted", presorted, METH_VARARGS, NULL},
+    {"repeat", repeat, METH_VARARGS, NULL},
     {"gather", gather, METH_VARARGS, NULL},
     {"merge", merge, METH_VARARGS, NULL},
     {"locale_facts", locale_facts, METH_VARARGS, NULL},

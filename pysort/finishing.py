@@ -1,0 +1,153 @@
+"""What is done to sorted lines on their way out: the header before them, the first ones only, equal ones counted."""
+
+from __future__ import annotations
+
+from pysort.arena import Arena, LineBuffer
+from pysort.plan import CHECK_RECORD_BYTES
+from pysort.units import KIBI
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pysort.kernel import Order
+    from pysort.storage.filters import Headers
+
+    Write = Callable[[memoryview], None]
+
+COUNT_BYTES = 256 * KIBI
+
+
+class HeaderFirst:
+    """Writes the header before the first line, or at the end where there is no line."""
+
+    __slots__ = ("_headers", "_write")
+
+    def __init__(self, headers: Headers, write: Write) -> None:
+        self._headers: Headers | None = headers
+        self._write = write
+
+    def write(self, view: memoryview) -> None:
+        self.finish()
+        self._write(view)
+
+    def finish(self) -> None:
+        headers, self._headers = self._headers, None
+        if headers is not None and headers.text:
+            self._write(memoryview(headers.text))
+
+
+class Enough(Exception):
+    """All lines that are wanted have been written."""
+
+
+class Top:
+    """Writes the first n lines, and raises Enough when it has."""
+
+    __slots__ = ("_n", "_separator", "_write")
+
+    def __init__(self, n: int, separator: int, write: Write) -> None:
+        self._n = n
+        self._separator = bytes((separator,))
+        self._write = write
+
+    def write(self, view: memoryview) -> None:
+        text = bytes(view)
+        line_n = text.count(self._separator)
+        if line_n < self._n:
+            self._n -= line_n
+            self._write(view)
+            return
+        at = 0
+        for _ in range(self._n):
+            at = text.index(self._separator, at) + 1
+        self._n = 0
+        if at:
+            self._write(view[:at])
+        raise Enough
+
+
+class Counter:
+    """Takes sorted text in pieces of any size. Of adjacent lines that are equal in an order with -u it writes the
+    first, behind their number as uniq -c shows it. Holds COUNT_BYTES, more for a longer line."""
+
+    __slots__ = ("_arena", "_buffer", "_first", "_n", "_order", "_separator", "_write")
+
+    def __init__(self, order: Order, write: Write) -> None:
+        self._order = order
+        self._separator = bytes((order.separator,))
+        self._write = write
+        self._arena = Arena(COUNT_BYTES)
+        self._buffer = LineBuffer(order, self._arena.view[:], CHECK_RECORD_BYTES)
+        self._first = b""  # line of the group that may go on, with its end
+        self._n = 0  # lines in it so far
+
+    def write(self, view: memoryview) -> None:
+        buffer = self._buffer
+        while len(view):
+            n = min(buffer.room(), len(view))
+            buffer.view[buffer.stop : buffer.stop + n] = view[:n]
+            buffer.stop += n
+            view = view[n:]
+            while True:
+                fits = buffer.split()
+                is_stuck = buffer.n <= (self._n > 0) and (not fits or buffer.room() <= 0)
+                self._count()
+                # From here on the line that was read last is record 0, and all text lies in one piece.
+                buffer.take_over(buffer, keep_last=True)
+                if is_stuck:
+                    self._grow()
+                elif fits:
+                    break
+
+    def _grow(self) -> None:
+        self._buffer.view.release()
+        self._arena.double()
+        self._buffer.view = self._arena.view[:]
+
+    def _count(self) -> None:
+        """Count the lines in the buffer, of which the first is the last of the group that may go on, if there is
+        one."""
+        buffer, kernel = self._buffer, self._order.kernel
+        if not buffer.n:
+            return
+        if not self._n:
+            self._begin(0)
+        out = []
+        at = 0
+        while True:
+            # Records before `end` differ, each from the one before it.
+            top = buffer.top - at * CHECK_RECORD_BYTES
+            end = at + kernel.repeat(self._order.program, self._order.locale, buffer.view, top, buffer.n - at)
+            if end - 1 > at:
+                out += [self._group(), self._singles(at + 1, end - 1)]
+                self._begin(end - 1)
+            if end == buffer.n:
+                break
+            self._n += 1
+            at = end
+        if out:
+            self._write(memoryview(b"".join(out)))
+
+    def _begin(self, index: int) -> None:
+        start, length = self._buffer.line(index)
+        self._first = bytes(self._buffer.view[start : start + length + 1])
+        self._n = 1
+
+    def _group(self) -> bytes:
+        return b"%7d %b" % (self._n, self._first)
+
+    def _singles(self, first: int, last: int) -> bytes:
+        """Lines first..last-1, each of which is one of its kind."""
+        if first == last:
+            return b""
+        prefix = b"%7d " % 1
+        start, stop = self._buffer.line(first)[0], self._buffer.line(last)[0]
+        text = bytes(self._buffer.view[start : stop - 1])
+        return prefix + text.replace(self._separator, self._separator + prefix) + self._separator
+
+    def finish(self) -> None:
+        if self._n:
+            self._write(memoryview(self._group()))
+        self._buffer.view.release()
+        self._arena.close()
