@@ -162,6 +162,9 @@ class _Parser:
             raise SortError(b"number of parallel reads must be nonzero")
         self.values["parallel_reads"] = count
 
+    def _set_decompress(self, _: bytes | None, __: bytes) -> None:
+        self.values["decompress"] = True
+
     def _set_header(self, argument: bytes | None, spelled: bytes) -> None:
         self.values["header"] = 1 if argument is None else min(parse_count(argument, spelled), COUNT_MAX)
 
@@ -226,6 +229,7 @@ _ACTIONS: dict[str, Callable[[_Parser, Any, bytes], None]] = {
     "field-separator": _Parser._set_field_separator,
     "temporary-directory": _Parser._add_temporary_directory,
     "y": _Parser._ignore,
+    "Z": _Parser._set_decompress,
     "header": _Parser._set_header,
     "header-prefix": _Parser._set_header_prefix,
     "top": _Parser._set_top,

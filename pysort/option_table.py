@@ -204,6 +204,7 @@ OPTIONS = (
     Option(OWN, "", "header-prefix", "the same for first lines that begin with STR", "STR"),
     Option(OWN, "", "top", "write the first N lines only", "N"),
     Option(OWN, "", "count", "write each line once, behind how often there is\none, like uniq -c"),
+    Option(OWN, "Z", "", "decompress inputs that are gzip, bzip2, xz, zstd\nor lz4"),
     Option(OWN, "", "crlf", "lines may end with CR and newline: leave out\nthe CR"),
     Option(
         OWN,

@@ -38,6 +38,7 @@ class Options:
         "count",
         "crlf",
         "debug",
+        "decompress",
         "fadvise",
         "field_separator",
         "files",
@@ -116,6 +117,7 @@ class Options:
         top: int | None = None,
         count: bool = False,
         crlf: bool = False,
+        decompress: bool = False,
         request: str = "",
         shell: str = "",
     ) -> None:
@@ -159,6 +161,7 @@ class Options:
         self.top: Final = top
         self.count: Final = count
         self.crlf: Final = crlf
+        self.decompress: Final = decompress
         self.request: Final = request
         self.shell: Final = shell
 

@@ -53,7 +53,7 @@ def make_plan(options: Options, environment: Environment, files: Sequence[bytes]
     descriptor_n = free_descriptor_n(environment.descriptor_limit_n) if options.merge else None
     if descriptor_n is not None:  # one for the output, one for the runs in each directory
         descriptor_n -= (options.output is not None) + len(options.temporary_directories or (b"",))
-    total = input_bytes(files)
+    total = None if options.decompress else input_bytes(files)
     sample = None
     if total is not None and total > memory and not (options.merge or options.check):
         sample = sample_inputs(files, _separator(options), io)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pysort.plan import SortPlan
     from pysort.stats import SortStats
     from pysort.storage.compressor import Compressor
-    from pysort.storage.filters import Filters
+    from pysort.storage.filtering import Filters
     from pysort.storage.forecast import Forecast
     from pysort.storage.iostats import IoStats
     from pysort.storage.readers import InputReader
@@ -324,9 +324,9 @@ def without_repeated_stdin(names: Sequence[bytes]) -> list[bytes]:
 
 def _filters(options: Options, first_name: bytes, separator: int, warn: Callable[[SortError], None]) -> Filters | None:
     """What inputs pass through, None where they come as they are."""
-    if not (options.crlf or options.header or options.header_prefix is not None):
+    if not (options.decompress or options.crlf or options.header or options.header_prefix is not None):
         return None
-    from pysort.storage.filters import Filters
+    from pysort.storage.filtering import Filters
 
     return Filters(options, first_name, separator, warn)
 

@@ -11,8 +11,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from pysort.options import Options
-
 PIECE_BYTES = 256 << 10
 _CR = b"\r"
 
@@ -152,28 +150,3 @@ class HeaderLines(Filter):
         self._headers.found(self.name, text[:end])
         yield text[end:]
         yield from pieces
-
-
-class Filters:
-    """What the options ask for. headers: None where there are none."""
-
-    __slots__ = ("_options", "_separator", "headers")
-
-    def __init__(self, options: Options, first_name: bytes, separator: int, warn: Callable[[SortError], None]) -> None:
-        """first_name, warn: see Headers."""
-        self._options = options
-        self._separator = separator
-        self.headers = None
-        if options.header or options.header_prefix is not None:
-            self.headers = Headers(first_name, options.header, options.header_prefix, separator, warn)
-
-    def put_before(self, reader: InputReader) -> InputReader:
-        """A reader of what is to be sorted, which owns the one that is given."""
-        if self._options.crlf:
-            reader = CarriageReturns(reader, self._separator)
-        return reader if self.headers is None else HeaderLines(reader, self.headers)
-
-    @property
-    def header_n(self) -> int:
-        """Lines of the first input that were taken out."""
-        return 0 if self.headers is None else self.headers.n
