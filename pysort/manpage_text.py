@@ -38,7 +38,7 @@ DETAILS = {
     "counted.",
     "count": "Only lines that come one after the other are counted together: with keys and `-s` equal lines may be "
     "apart. With `-u` all that compare equal count for the first.",
-    "Z": "Their first bytes tell; others are read as they are. zstd and lz4 take the Python packages zstandard and lz4. "
+    "Z": "Their first bytes tell; others are read as they are. zstd and lz4 take the packages zstandard and lz4. "
     "A damaged input ends the sort with a message and status 2.",
     "crlf": "The one right before the end of a line, that is.",
     "fadvise": "See Hints below.",
