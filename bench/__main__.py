@@ -31,7 +31,7 @@ def _count(text: str) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Benchmarks of pysort.")
     commands = parser.add_subparsers(dest="command", required=True)
-    against = commands.add_parser("peers", help="time pysort against GNU sort")
+    against = commands.add_parser("peers", help="time pysort against GNU sort and its rivals")
     start = commands.add_parser("startup", help="time the start of an installed pysort")
     advice = commands.add_parser("hints", help="measure what read hints do, on this disk and on a slow one")
     commands.add_parser("readme", help="rewrite the tables in README.md from bench/results")
@@ -47,7 +47,7 @@ def _parser() -> argparse.ArgumentParser:
         "--smoke", action="store_true", help="tiny corpora, 1 round, both groups, no judgement of speed"
     )
     advice.add_argument("--smoke", action="store_true", help="tiny files, 1 round, no slow disk, no judgement of speed")
-    against.add_argument("--out", type=Path, metavar="DIR", help="write GROUP.json and GROUP.md")
+    against.add_argument("--out", type=Path, metavar="DIR", help="write GROUP.json, GROUP.md and the plot")
     advice.add_argument("--out", type=Path, metavar="DIR", help="write hints.json, hints.md and the plots")
     return parser
 
