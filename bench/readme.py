@@ -12,7 +12,7 @@ import statistics
 from pathlib import Path
 from typing import Any
 
-from bench import hints_readme, hints_report
+from bench import hints_readme, hints_report, scale_report
 from bench.cases import SUBJECT
 from bench.contenders import BenchError
 from bench.roofline import ROOFLINE
@@ -85,6 +85,8 @@ def _table(result: dict[str, Any]) -> str:
         raise BenchError(f"the results of {result['group']} are those of a smoke run")
     if result["group"] == hints_report.GROUP:
         return hints_readme.tables(result)
+    if result["group"] == scale_report.GROUP:
+        return scale_report.readme_table(result)
     rows = [_COLUMNS, ("---",) * len(_COLUMNS), *(row for case in result["cases"] for row in _rows(case))]
     machine = result["machine"]
     threads = "; ".join({f"`--parallel={case['threads'][SUBJECT]}`" for case in result["cases"]})
