@@ -1,7 +1,8 @@
-"""Benchmarks of pysort, run from a clone: `python -m bench peers`, `hints` and `startup`.
+"""Benchmarks of pysort, run from a clone: `python -m bench peers`, `scale`, `hints` and `startup`.
 
-`python -m bench peers --out bench/results`, the same with `--orderings`, `python -m bench hints --out bench/results`
-and `python -m bench readme` renew the numbers in README.md.
+These renew the numbers in README.md: `python -m bench peers --out bench/results`, the same with `--orderings`, `scale`
+and `hints` with `--out bench/results`, then `python -m bench readme`.
 
-Not part of the installed package. The standard library is all it needs, save for the plots (matplotlib).
+Not part of the installed package. The standard library is all it needs, save for the plots (matplotlib) and for those
+of pysort's rivals that are Python packages.
 """

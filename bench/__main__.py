@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
-from bench import hints, peers, readme, startup
+from bench import hints, peers, readme, scale, startup
 from bench.contenders import BenchError
 
 
@@ -31,23 +31,30 @@ def _count(text: str) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Benchmarks of pysort.")
     commands = parser.add_subparsers(dest="command", required=True)
-    against = commands.add_parser("peers", help="time pysort against GNU sort")
+    against = commands.add_parser("peers", help="time pysort against GNU sort and its rivals")
+    growth = commands.add_parser("scale", help="how cost grows with size, memory, length of lines and fan-in")
     start = commands.add_parser("startup", help="time the start of an installed pysort")
     advice = commands.add_parser("hints", help="measure what read hints do, on this disk and on a slow one")
     commands.add_parser("readme", help="rewrite the tables in README.md from bench/results")
-    for command in (against, start, advice):
+    for command in (against, growth, start, advice):
         command.add_argument("--rounds", type=_count, metavar="N", help="rounds of every contender")
         command.add_argument("--dir", type=Path, help="where to work (default: the system's)")
     against.add_argument("--orderings", action="store_true", help="the cases of the orderings, not the others")
-    for command in (against, advice):
+    for command in (against, growth, advice):
         command.add_argument("--case", action="append", default=[], metavar="NAME")
         command.add_argument("--list", action="store_true", help="list the cases and do nothing else")
-    against.add_argument("--size", type=_scale, metavar="X", help="scale of the corpora")
+    for command in (against, growth):
+        command.add_argument("--size", type=_scale, metavar="X", help="scale of the inputs")
+    growth.add_argument(
+        "--largest", type=_count, metavar="MB", help=f"no inputs above this size (default: {scale.LARGEST_MB})"
+    )
+    growth.add_argument("--smoke", action="store_true", help="tiny inputs, 1 round, no judgement")
     against.add_argument(
         "--smoke", action="store_true", help="tiny corpora, 1 round, both groups, no judgement of speed"
     )
     advice.add_argument("--smoke", action="store_true", help="tiny files, 1 round, no slow disk, no judgement of speed")
-    against.add_argument("--out", type=Path, metavar="DIR", help="write GROUP.json and GROUP.md")
+    against.add_argument("--out", type=Path, metavar="DIR", help="write GROUP.json, GROUP.md and the plot")
+    growth.add_argument("--out", type=Path, metavar="DIR", help="write scale.json, scale.md and the plots")
     advice.add_argument("--out", type=Path, metavar="DIR", help="write hints.json, hints.md and the plots")
     return parser
 
@@ -66,7 +73,7 @@ def main(argv: Sequence[str]) -> int:
             return startup.main(arguments)
         if arguments.command == "readme":
             return readme.main()
-        run = hints.main if arguments.command == "hints" else peers.main
+        run = {"hints": hints.main, "peers": peers.main, "scale": scale.main}[arguments.command]
         return run(arguments, f"python -m bench {shlex.join(argv)}")
     except (BenchError, OSError) as error:
         print(f"bench: {error}", file=sys.stderr)

@@ -1,15 +1,19 @@
-"""The tables of cases: one row is one comparison with GNU sort."""
+"""The tables of cases: one row is one job for pysort, GNU sort and, where it has a floor for them, their rivals."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from bench.realistic import MONTHS
 
 # The contender whom floors and limits are about.
 SUBJECT = "pysort"
+
+# What pysort may use beside its buffer: the interpreter, the kernel's code, stacks of threads.
+BESIDE_BUFFER_MIB = 40
 
 Key = Callable[[bytes], Any]
 
@@ -36,16 +40,24 @@ class Case:
     options: tuple[str, ...] = ()
     order: Order = Order()
     environment: Mapping[str, str] = field(default_factory=lambda: {"LC_ALL": "C"})
-    threads: int = 2
+    threads_n: int = 2
+    subject_threads_n: int = 2
     buffer_mib: int | None = None  # -S; None: each program's own default
     piped: bool = False  # the input comes from `cat` through a pipe
+    pieces_n: int = 1  # the input is that many files, each of them sorted
+    checks: bool = False  # the order is checked, nothing is written
     floor: float | None = None  # least (GNU's time / pysort's time) wanted
-    rss_limit_mib: int | None = None  # pysort's highest peak wanted
+    rival_floor: float | None = None  # the same for each rival; None: they do not take part
+    most_rounds_n: int | None = None  # for cases that take long
 
-    def sort_options(self, scale: float) -> list[str]:
-        """The options every contender gets. Below scale 1 the buffer shrinks with the corpus,
-        so that a small run spills as a full one does."""
-        options = [f"--parallel={self.threads}", *self.options]
+    @property
+    def rss_limit_mib(self) -> int | None:
+        """pysort's highest peak wanted."""
+        return None if self.buffer_mib is None else self.buffer_mib + BESIDE_BUFFER_MIB
+
+    def sort_options(self, scale: float, threads_n: int) -> list[str]:
+        """Below scale 1 the buffer shrinks with the corpus, so that a small run spills as a full one does."""
+        options = [f"--parallel={threads_n}", *self.options]
         if self.buffer_mib is not None:
             options.append(f"-S{max(64, round(self.buffer_mib * 1024 * min(1.0, scale)))}K")
         return options
@@ -92,39 +104,64 @@ def _chromosome_then_start(line: bytes) -> Any:
     return chromosome, int(start), line
 
 
+# A seed that every machine has, without which no two runs of -R give the same bytes.
+_RANDOM_SEED = "--random-source=/dev/zero"
+_UNCHECKED = Order(checked=False)
+_ENGLISH = {"LC_ALL": "en_US.UTF-8"}
+
+# Two threads each. What is judged is the floor; without one a case is there to be seen.
 PEERS: tuple[Case, ...] = (
-    Case("lines", "random", floor=3.0),
-    Case("lines-25M", "random", buffer_mib=25, floor=2.0, rss_limit_mib=25 + 64),
-    Case("records-25M", "records", buffer_mib=25, rss_limit_mib=25 + 64),
-    Case("urls", "urls"),
-    Case("numeric", "integers", ("-n",), Order(_integer)),
-    Case("tab-2n-1", "table", ("-t", "\t", "-k2,2n", "-k1,1"), Order(_count_then_word)),
-    Case("intervals", "intervals", ("-k1,1", "-k2,2n"), Order(_chromosome_then_start)),
-    Case("unique", "duplicates", ("-u",), Order(unique=True)),
-    Case("fold-case", "random", ("-f",), Order(_folded)),
-    Case("reverse", "random", ("-r",), Order(reverse=True)),
-    Case("presorted", "presorted"),
-    Case("reversed", "reversed"),
-    Case("equal", "equal"),
-    Case("empty-lines", "empty"),
+    Case("lines", "random", floor=6.0, rival_floor=1.5),
+    Case("lines-25M", "random", buffer_mib=25, floor=2.0),
     # GNU sort 9.1 cannot know a pipe's size: its default buffer stays small and it spills.
-    Case("pipe", "random", piped=True),
+    Case("pipe", "random", piped=True, floor=5.0),
+    Case("merge-16", "random", ("-m",), pieces_n=16, floor=2.0),
+    Case("fold-case", "random", ("-f",), Order(_folded), floor=4.0),
+    Case("reverse", "random", ("-r",), Order(reverse=True)),
+    Case("records-128M", "gigabyte", buffer_mib=128, floor=4.0, most_rounds_n=3),
+    Case("records-32M", "gigabyte", buffer_mib=32, floor=3.0, most_rounds_n=3),
+    Case("urls", "urls", floor=4.0),
+    Case("numeric", "integers", ("-n",), Order(_integer), floor=6.0),
+    Case("floats", "measurements", ("-g",), Order(_measurement), floor=12.0),
+    Case("tab-2n-1", "table", ("-t", "\t", "-k2,2n", "-k1,1"), Order(_count_then_word), floor=5.0),
+    Case("intervals", "intervals", ("-k1,1", "-k2,2n"), Order(_chromosome_then_start), floor=5.0),
+    Case("unique", "duplicates", ("-u",), Order(unique=True), floor=5.0),
+    Case("prose", "prose", (), _UNCHECKED, environment=_ENGLISH, floor=8.0),
+    Case("versions", "releases", ("-V",), _UNCHECKED, floor=8.0),
+    Case("sizes", "usage", ("-h",), Order(_usage), floor=6.0),
+    Case("months", "logs", ("-M",), Order(_month), floor=4.0),
+    Case("shuffle", "links", ("-R", _RANDOM_SEED), _UNCHECKED, floor=10.0, most_rounds_n=3),
+    Case("presorted", "presorted", floor=1.5),
+    Case("check", "presorted", ("-c",), checks=True, floor=1.5),
+    Case("reversed", "reversed", floor=2.0),
+    Case("equal", "equal", floor=1.5),
+    Case("empty-lines", "empty"),
 )
 
-# One ordering each, on 2,000,000 lines of the kind that people sort by it.
-_UNCHECKED = Order(checked=False)
+
+def _on_one_thread(
+    name: str,
+    corpus: str,
+    options: tuple[str, ...],
+    floor: float,
+    order: Order = _UNCHECKED,
+    environment: Mapping[str, str] = MappingProxyType({"LC_ALL": "C"}),
+) -> Case:
+    return Case(name, corpus, options, order, environment, subject_threads_n=1, floor=floor)
+
+
+# One ordering each, on 2,000,000 lines of the kind that people sort by it; pysort on one thread, GNU sort on two.
 ORDERINGS: tuple[Case, ...] = (
-    Case("collation", "prose", (), _UNCHECKED, environment={"LC_ALL": "en_US.UTF-8"}, floor=4.0),
-    Case("number", "amounts", ("-n",), Order(_decimal), floor=3.0),
-    Case("general-number", "measurements", ("-g",), Order(_measurement), floor=6.0),
-    Case("version", "releases", ("-V",), _UNCHECKED, floor=5.0),
-    # A seed that every machine has, without which no two runs give the same bytes.
-    Case("random", "links", ("-R", "--random-source=/dev/zero"), _UNCHECKED, floor=5.0),
-    Case("human-number", "usage", ("-h",), Order(_usage), floor=3.0),
-    Case("month", "logs", ("-M",), Order(_month), floor=2.0),
-    Case("folded", "prose", ("-f",), Order(_folded), floor=2.0),
-    Case("field", "accounts", ("-k2,2",), Order(_second_word), floor=2.0),
-    Case("half-unique", "checksums", ("-u",), Order(unique=True), floor=2.0),
+    _on_one_thread("collation", "prose", (), 4.0, environment=_ENGLISH),
+    _on_one_thread("number", "amounts", ("-n",), 3.0, Order(_decimal)),
+    _on_one_thread("general-number", "measurements", ("-g",), 6.0, Order(_measurement)),
+    _on_one_thread("version", "releases", ("-V",), 5.0),
+    _on_one_thread("random", "links", ("-R", _RANDOM_SEED), 5.0),
+    _on_one_thread("human-number", "usage", ("-h",), 3.0, Order(_usage)),
+    _on_one_thread("month", "logs", ("-M",), 2.0, Order(_month)),
+    _on_one_thread("folded", "prose", ("-f",), 2.0, Order(_folded)),
+    _on_one_thread("field", "accounts", ("-k2,2",), 2.0, Order(_second_word)),
+    _on_one_thread("half-unique", "checksums", ("-u",), 2.0, Order(unique=True)),
 )
 
 # The name of a group is that of its result files and of its table in README.md.

@@ -22,12 +22,15 @@ class BenchError(Exception):
 
 @dataclass(frozen=True)
 class Job:
-    """One case with its files. `input` is None when the lines come on standard input."""
+    """One case with its files: no inputs when lines come on standard input, no output when order is only checked."""
 
     case: Case
-    options: tuple[str, ...]
-    input: Path | None
-    output: Path
+    inputs: tuple[Path, ...]
+    output: Path | None
+    scale: float = 1.0
+
+    def options(self, threads_n: int) -> list[str]:
+        return self.case.sort_options(self.scale, threads_n)
 
 
 @dataclass(frozen=True)
@@ -56,8 +59,9 @@ def sort_like(name: str, *program: str) -> Contender:
     """A contender that understands GNU sort's command line."""
 
     def command(job: Job) -> list[str]:
-        inputs = [] if job.input is None else [str(job.input)]
-        return [*program, *job.options, "-o", str(job.output), *inputs]
+        threads_n = job.case.subject_threads_n if name == SUBJECT else job.case.threads_n
+        target = [] if job.output is None else ["-o", str(job.output)]
+        return [*program, *job.options(threads_n), *target, *map(str, job.inputs)]
 
     return Contender(name, (*program, "--version"), command)
 
@@ -69,7 +73,7 @@ def pysort_program() -> list[str]:
 
 
 def contenders() -> list[Contender]:
-    """The reference first: every ratio is the reference's time over the contender's."""
+    """GNU sort, whose bytes are right, and pysort."""
     gnu = sort_like("GNU sort", shutil.which("sort") or "sort")
     if "GNU coreutils" not in gnu.version():
         raise BenchError("the `sort` on PATH is not GNU sort")

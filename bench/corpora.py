@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -127,6 +127,7 @@ def _two_million(generate: Generator, mean_line_bytes: float) -> Corpus:
 CORPORA: dict[str, Corpus] = {
     "random": Corpus(random_lines, 200_000_000, 51),
     "records": Corpus(records, 200_000_000, 100),
+    "gigabyte": Corpus(records, 1_000_000_000, 100),
     "urls": Corpus(urls, 200_000_000, 75),
     "integers": Corpus(integers, 50_000_000, 6.55),
     "table": Corpus(table, 100_000_000, 34),
@@ -155,17 +156,38 @@ def corpus_path(name: str, scale: float, directory: Path) -> Path:
 def ensure_corpus(name: str, scale: float, directory: Path) -> Path:
     """The corpus's path; made now unless the directory has it. Half a file never gets the name."""
     path = corpus_path(name, scale, directory)
-    if path.exists():
-        return path
-    directory.mkdir(parents=True, exist_ok=True)
+    if not path.exists():
+        write_lines(path, CORPORA[name].generate(name, CORPORA[name].lines_n(scale)))
+    return path
+
+
+def write_lines(path: Path, chunks_of_lines: Iterable[Lines]) -> None:
+    """Make the file, on the disk: half a file never gets the name."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(f".{os.getpid()}.part")
     try:
         with part.open("wb") as file:
-            for lines in CORPORA[name].generate(name, CORPORA[name].lines_n(scale)):
+            for lines in chunks_of_lines:
                 file.write(b"\n".join(lines) + b"\n")
             file.flush()
             os.fsync(file.fileno())  # or its write-back would fall into the first timed run
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
-    return path
+
+
+def ensure_pieces(corpus: Path, n: int) -> list[Path]:
+    """The corpus dealt out to n files beside it, each sorted by bytes; made now unless they are there."""
+    paths = [corpus.with_suffix(f".{n}-{number:03d}.txt") for number in range(n)]
+    if not all(path.exists() for path in paths):
+        lines = corpus.read_bytes().removesuffix(b"\n").split(b"\n")
+        for number, path in enumerate(paths):
+            write_lines(path, [sorted(lines[number::n])])
+    return paths
+
+
+def remove_corpus(name: str, scale: float, directory: Path) -> None:
+    """The corpus and its pieces, if they are there."""
+    path = corpus_path(name, scale, directory)
+    for made in directory.glob(f"{path.stem}.*"):
+        made.unlink()

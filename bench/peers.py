@@ -1,24 +1,28 @@
-"""`python -m bench peers`: pysort against GNU sort, case by case."""
+"""`python -m bench peers`: pysort against GNU sort and its rivals, case by case."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from bench import report
-from bench.cases import GROUPS, Case
-from bench.contenders import BenchError, Contender, Job, contenders, environment
-from bench.corpora import CORPORA, corpus_path, ensure_corpus
+from bench import peers_plot, report
+from bench.cases import GROUPS, SUBJECT, Case
+from bench.contenders import BenchError, Job, contenders, environment
+from bench.corpora import CORPORA, corpus_path, ensure_corpus, ensure_pieces, remove_corpus
 from bench.machine import has_locale, load_warning, machine_facts
 from bench.process import run
 from bench.results import CaseResult
-from bench.verify import digest, fingerprint, first_disorder, is_cached, read_once
+from bench.rivals import rivals
+from bench.roofline import ROOFLINE, copy_command, spilled_bytes
+from bench.verify import OutputCheck, is_cached, read_once
 
 SMOKE_SCALE = 0.01
 LEAST_ROUNDS_N = 3
@@ -36,29 +40,32 @@ class Session:
         self.rounds_n = rounds_n
         self.work = work
         self.corpora = corpora
-        self.contenders = contenders()
+        found, self.missing = rivals()
+        self.reference, *others = contenders()
+        self.contenders = [self.reference, *others, *found]
         self.versions = {contender.name: contender.version() for contender in self.contenders}
+        self._checks: dict[object, OutputCheck] = {}
 
     def measure(self, case: Case) -> CaseResult:
         """Every contender in every round, the order of a round opposite to that of the last."""
-        result = CaseResult(case, self.contenders[0].name)
+        result = CaseResult(case, self.reference.name)
         for name in case.environment.values():
             if not has_locale(name):
                 result.skip(f"the machine has no locale {name}")
                 return result
-        corpus = self._prepare(case)
-        result.corpus_bytes = corpus.stat().st_size
+        inputs = self._prepare(case)
+        result.corpus_bytes = sum(path.stat().st_size for path in inputs)
         result.corpus_lines_n = CORPORA[case.corpus].lines_n(self.scale)
-        jobs = self._jobs(case, corpus, result)
-        check = OutputCheck(case, corpus)
-        for round_n in range(self.rounds_n):
-            for contender, argv in jobs if round_n % 2 == 0 else reversed(jobs):
-                if result.skipped is None and contender.name not in result.faults:
-                    self._run_once(contender, argv, corpus, check, result)
+        commands = self._commands(case, inputs, result)
+        check = None if case.checks else self._check(case)
+        for round_n in range(min(self.rounds_n, case.most_rounds_n or self.rounds_n)):
+            for name, argv in commands if round_n % 2 == 0 else reversed(commands):
+                if result.skipped is None and name not in result.faults:
+                    self._run_once(name, argv, inputs, None if name == ROOFLINE else check, result)
         result.warnings += result.spread_warnings()
         return result
 
-    def _prepare(self, case: Case) -> Path:
+    def _prepare(self, case: Case) -> list[Path]:
         needed = CORPORA[case.corpus].size_bytes * self.scale * SPACE_FACTOR
         free = shutil.disk_usage(self.work).free
         if free < needed:
@@ -67,74 +74,62 @@ class Session:
                 f" which has {free / 1e6:.0f} MB: give another --dir or a smaller --size"
             )
         corpus = ensure_corpus(case.corpus, self.scale, self.corpora)
-        read_once(corpus)
-        return corpus
+        inputs = [corpus] if case.pieces_n == 1 else ensure_pieces(corpus, case.pieces_n)
+        for path in inputs:
+            read_once(path)
+        return inputs
 
-    def _jobs(self, case: Case, corpus: Path, result: CaseResult) -> list[tuple[Contender, list[str]]]:
-        options = tuple(case.sort_options(self.scale))
-        job = Job(case, options, None if case.piped else corpus, self.work / "output")
-        jobs = []
+    def _check(self, case: Case) -> OutputCheck:
+        """One for all cases that must write the same bytes: judging order and lines in Python takes long."""
+        options = tuple(option for option in case.options if option != "-m")
+        same = (case.corpus, case.order, options, tuple(case.environment.items()))
+        if same not in self._checks:
+            corpus = corpus_path(case.corpus, self.scale, self.corpora)
+            self._checks[same] = OutputCheck(case.order, corpus)
+        return self._checks[same]
+
+    def _commands(self, case: Case, inputs: Sequence[Path], result: CaseResult) -> list[tuple[str, list[str]]]:
+        output = None if case.checks else Path("output")
+        shown = Job(case, () if case.piped else tuple(Path(path.name) for path in inputs), output, self.scale)
+        job = replace(
+            shown, inputs=() if case.piped else tuple(inputs), output=None if case.checks else self.work / "output"
+        )
+        commands = {contender.name: contender.command(job) for contender in self.contenders}
+        copies_n = 0
+        if case.buffer_mib is not None:
+            result.spilled_bytes = spilled_bytes(commands[SUBJECT] or [], environment(case, self.work))
+            copies_n = max(1, round((result.spilled_bytes or 0) / result.corpus_bytes))
         for contender in self.contenders:
-            argv = contender.command(job)
-            if argv is not None:
-                jobs.append((contender, argv))
-                shown = replace(job, input=job.input and Path(corpus.name), output=Path("output"))
-                program, *arguments = contender.command(shown) or [""]
-                result.commands[contender.name] = [Path(program).name, *arguments]  # no path of this machine
-        return jobs
+            if argv := contender.command(shown):
+                result.commands[contender.name] = [Path(argv[0]).name, *argv[1:]]  # no path of this machine
+        result.commands[ROOFLINE] = copy_command(shown, copies_n)
+        commands[ROOFLINE] = copy_command(job, copies_n)
+        return [(name, argv) for name, argv in commands.items() if argv is not None]
 
     def _run_once(
-        self,
-        contender: Contender,
-        argv: list[str],
-        corpus: Path,
-        check: OutputCheck,
-        result: CaseResult,
+        self, name: str, argv: list[str], inputs: Sequence[Path], check: OutputCheck | None, result: CaseResult
     ) -> None:
-        name, case, output = contender.name, result.case, self.work / "output"
-        if is_cached(corpus) is False:
-            result.warnings.append(f"{case.name}: the input had left the page cache before a run")
-            read_once(corpus)
-        finished = run(
-            argv,
-            environment(case, self.work),
-            stdin=str(corpus) if case.piped else "/dev/null",
-            piped=case.piped,
-        )
+        case, output = result.case, self.work / "output"
+        for path in inputs:
+            if is_cached(path) is False:
+                result.warnings.append(f"{case.name}: the input had left the page cache before a run")
+                read_once(path)
+        stdin = str(inputs[0]) if case.piped else os.devnull
+        finished = run(argv, environment(case, self.work), stdin=stdin, piped=case.piped)
         if finished.status != 0 and UNSUPPORTED in finished.message:
             result.skip(finished.message)
         elif finished.status != 0:
             result.faults[name] = finished.failure
-        elif not output.exists():
+        elif check is not None and not output.exists():
             result.faults[name] = "no output"
-        elif problem := check.problem(output):
+        elif check is not None and (problem := check.problem(output)):
             result.faults[name] = problem
         else:
             result.runs.setdefault(name, []).append(finished)
             if finished.message:
                 result.warnings.append(f"{case.name}: {name} wrote to standard error: {finished.message}")
-        output.unlink(missing_ok=True)
-
-
-class OutputCheck:
-    """Order and lines of a case's first output; all others must have the same bytes."""
-
-    def __init__(self, case: Case, corpus: Path) -> None:
-        self._order = case.order
-        self._expected = fingerprint(corpus, case.order)
-        self._digest: str | None = None
-
-    def problem(self, output: Path) -> str | None:
-        found = digest(output)
-        if self._digest is not None:
-            return None if found == self._digest else "the output differs from the first one"
-        disorder = first_disorder(output, self._order) if self._order.checked else None
-        if disorder is not None:
-            return f"line {disorder} is out of order"
-        if fingerprint(output, self._order) != self._expected:
-            return "the output's lines are not the input's"
-        self._digest = found
-        return None
+        for path in self.work.glob("output*"):
+            path.unlink()
 
 
 def chosen_cases(groups: Sequence[str], names: Sequence[str]) -> dict[str, list[Case]]:
@@ -151,7 +146,11 @@ def list_cases(groups: Sequence[str]) -> None:
         for case in GROUPS[group]:
             size_mb = CORPORA[case.corpus].size_bytes / 1e6
             variables = "".join(f"{name}={value} " for name, value in case.environment.items())
-            options = variables + shlex.join(case.sort_options(1.0)) + (" < pipe" if case.piped else "")
+            options = (
+                variables
+                + shlex.join(case.sort_options(1.0, case.subject_threads_n))
+                + (" < pipe" if case.piped else "")
+            )
             floor = "" if case.floor is None else f"  floor {case.floor}"
             print(f"{case.name:<16}{group:<11}{case.corpus:<14}{size_mb:>4.0f} MB  {options}{floor}")
 
@@ -160,12 +159,13 @@ def measure_all(session: Session, cases: list[Case], keep_corpora: bool) -> list
     """All cases in turn. Unless corpora are kept, each goes after the last case that reads it."""
     results = []
     for position, case in enumerate(cases):
-        print(f"{case.name} ...", end=" ", file=sys.stderr, flush=True)
+        print(f"[{position + 1}/{len(cases)}] {case.name} ...", end=" ", file=sys.stderr, flush=True)
+        started = time.monotonic()
         result = session.measure(case)
         results.append(result)
-        print("; ".join(report.short(result)), file=sys.stderr)
+        print(f"{'; '.join(report.short(result))} [{time.monotonic() - started:.0f} s]", file=sys.stderr)
         if not keep_corpora and all(case.corpus != later.corpus for later in cases[position + 1 :]):
-            corpus_path(case.corpus, session.scale, session.corpora).unlink(missing_ok=True)
+            remove_corpus(case.corpus, session.scale, session.corpora)
     return results
 
 
@@ -196,6 +196,7 @@ def main(arguments: argparse.Namespace, command_line: str) -> int:
         scale = arguments.size or (1.0 if judged else SMOKE_SCALE)
         session = Session(scale, rounds_n, work, arguments.dir or work)
         warnings = [warning] if (warning := load_warning()) else []
+        warnings += [f"{name} did not take part: {reason}" for name, reason in session.missing.items()]
         facts = machine_facts()
         for group, cases in chosen.items():
             results = measure_all(session, cases, keep_corpora=arguments.dir is not None)
@@ -205,5 +206,7 @@ def main(arguments: argparse.Namespace, command_line: str) -> int:
             print(made.text())
             if arguments.out is not None:
                 made.write(arguments.out)
+                if reason := peers_plot.draw(arguments.out, group):
+                    print(f"no plot: {reason}", file=sys.stderr)
             passed = passed and all(result.passed(judged) for result in results)
     return 0 if passed else 1

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bench.figure import LINES, new_figure, panel, plain, prepare, save
 from bench.hints_report import GROUP, number, times
 from bench.hints_sample import CLAIMED_PERCENT
 
@@ -20,30 +21,17 @@ if TYPE_CHECKING:
 
 Table = dict[str, Any]
 
-_WIDTH_IN = 9.0
 _ROW_IN = 0.27  # of one bar
 _PANEL_IN = 1.1  # title and axis of a panel
-_BETTER, _WORSE, _SAME = "#3b7dd8", "#c8553d", "#a9b4c2"
-_LINES = ("#3b7dd8", "#c8553d", "#2e8b57", "#8a63d2", "#b8860b")
+_BETTER, _WORSE, _SAME = LINES[0], LINES[1], "#a9b4c2"
 # Ratios whose panel spans more than this are drawn on a logarithmic axis.
 _LINEAR_SPAN = 12.0
 
 
 def draw(directory: Path) -> str | None:
     """Draw everything that directory/hints.json has. Returns why there are no plots, if there are none."""
-    try:
-        import matplotlib
-    except ImportError:
-        return "matplotlib is not installed: pip install '.[bench]'"
-    matplotlib.rcParams.update(
-        {
-            "svg.fonttype": "none",
-            "svg.hashsalt": GROUP,
-            "font.size": 9,
-            "axes.titlesize": 9,
-            "axes.titlelocation": "left",
-        }
-    )
+    if reason := prepare():
+        return reason
     result = json.loads((directory / f"{GROUP}.json").read_text())
     tables = [table for table in result["tables"] if table["skipped"] is None]
     for claim in result["claims"]:
@@ -51,23 +39,8 @@ def draw(directory: Path) -> str | None:
         for suffix, drawn in _FIGURES.get(claim["name"], {"": _bars}).items():
             if own and (figure := drawn(own)) is not None:
                 path = directory / f"{GROUP}-{claim['name']}{suffix}.svg"
-                figure.savefig(path, format="svg", metadata={"Date": None})
+                save(figure, path)
     return None
-
-
-def _figure(height_in: float) -> Figure:
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(_WIDTH_IN, height_in), layout="constrained")
-
-
-def _plain(value: float, position: float) -> str:
-    return f"{value:,.0f}" if value >= 1 else f"{value:g}"
-
-
-def _panel(axes: Axes, title: str) -> None:
-    axes.set_title(title)
-    axes.spines[["top", "right"]].set_visible(False)
 
 
 def _heading(table: Table) -> str:
@@ -77,7 +50,7 @@ def _heading(table: Table) -> str:
 def _bars(tables: list[Table]) -> Figure | None:
     """Every variant's ratio to the first baseline, with the range over the rounds."""
     heights = [len(table["variants"]) * _ROW_IN + _PANEL_IN for table in tables]
-    figure = _figure(sum(heights))
+    figure = new_figure(sum(heights))
     panels = figure.subplots(len(tables), 1, squeeze=False, height_ratios=heights)
     for axes, table in zip(panels[:, 0], tables, strict=True):
         _ratios(axes, table)
@@ -103,7 +76,7 @@ def _ratios(axes: Axes, table: Table) -> None:
     axes.invert_yaxis()
     if span:
         axes.set_xscale("log")
-        axes.xaxis.set_major_formatter(_plain)
+        axes.xaxis.set_major_formatter(plain)
     high = max(ratio["high"] for ratio in ratios)
     axes.set_xlim(right=high * (high / min(medians)) ** 0.3 if span else high * 1.3)
     axes.axvline(1, color="#444444", linewidth=0.8)
@@ -112,21 +85,21 @@ def _ratios(axes: Axes, table: Table) -> None:
         text = axes.annotate(value, (ratio["high"], place), (4, 0), textcoords="offset points", va="center", fontsize=8)
         text.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 0.5, "alpha": 0.8})
     axes.set_xlabel(f"times as good as {base}{' (logarithmic)' * span}; coloured where it was so in every round")
-    _panel(axes, _heading(table))
+    panel(axes, _heading(table))
 
 
 def _cpu(tables: list[Table]) -> Figure | None:
     """Use of the CPU over the time of the median run, a panel a strategy; on the slow disk if there is one."""
     table = next(table for table in tables if table["place"] == tables[-1]["place"])
     variants = table["variants"]
-    figure = _figure(0.85 * len(variants) + 0.8)
+    figure = new_figure(0.85 * len(variants) + 0.8)
     panels = figure.subplots(len(variants), 1, squeeze=False, sharex=True)[:, 0]
     for axes, variant in zip(panels, variants, strict=True):
         points = [[0.0, 0.0], *variant["timeline"]]
         axes.fill_between([p[0] for p in points], [p[1] for p in points], step="pre", color=_BETTER, alpha=0.75)
         axes.set_ylim(0, 115)
         axes.set_yticks([0, 50, 100])
-        _panel(axes, f"{variant['name']}: {variant['median']:.2f} s")
+        panel(axes, f"{variant['name']}: {variant['median']:.2f} s")
     panels[-1].set_xlabel("seconds since the start")
     figure.supylabel("CPU, % of one core", fontsize=9)
     figure.suptitle(_heading(table), fontsize=10)
@@ -138,26 +111,26 @@ def _readers(tables: list[Table]) -> Figure | None:
     swept = [table for table in tables if table["place"] == "native" and "readers" in table["at"]]
     if len(swept) < 2:
         return None
-    figure = _figure(3.6)
+    figure = new_figure(3.6)
     axes = figure.subplots()
     readers = [table["at"]["readers"] for table in swept]
     for position, variant in enumerate(swept[0]["variants"]):
         points = [table["variants"][position] for table in swept]
         _line(axes, readers, points, variant["name"], position)
     axes.set_yscale("log")
-    axes.yaxis.set_major_formatter(_plain)
+    axes.yaxis.set_major_formatter(plain)
     axes.set_xticks(readers)
     axes.set_xlabel("threads that read, beside one that appends and syncs")
     axes.set_ylabel("reads/s (logarithmic)")
     axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
-    _panel(axes, "native disk: reads of 8 KiB from the page cache")
+    panel(axes, "native disk: reads of 8 KiB from the page cache")
     return figure
 
 
 def _line(axes: Axes, xs: Sequence[float], points: list[dict[str, Any]], label: str, position: int) -> None:
     medians = [point["median"] for point in points]
     errors = [[p["median"] - p["low"] for p in points], [p["high"] - p["median"] for p in points]]
-    colour = _LINES[position % len(_LINES)]
+    colour = LINES[position % len(LINES)]
     axes.errorbar(xs, medians, errors, label=label, color=colour, marker="o", markersize=4, linewidth=1.4, capsize=2)
 
 
@@ -166,7 +139,7 @@ def _distances(tables: list[Table]) -> Figure | None:
     groups: dict[str, list[Table]] = {}
     for table in tables:
         groups.setdefault(table["place"] + " disk" + table["title"].partition("% of the blocks")[2], []).append(table)
-    figure = _figure(3.2 * len(groups))
+    figure = new_figure(3.2 * len(groups))
     panels = figure.subplots(len(groups), 1, squeeze=False)[:, 0]
     for axes, (title, group) in zip(panels, groups.items(), strict=True):
         highest = 1.0
@@ -181,7 +154,7 @@ def _distances(tables: list[Table]) -> Figure | None:
         axes.axhline(1, color="#444444", linewidth=0.8)
         axes.set_ylabel("times as fast as distance 0")
         axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
-        _panel(axes, title)
+        panel(axes, title)
     panels[-1].set_xlabel("blocks asked for ahead")
     return figure
 

@@ -1,6 +1,6 @@
 """`python -m bench readme`: the tables in README.md, made from the results in bench/results.
 
-A table stands between `<!-- bench: GROUP -->` and `<!-- /bench -->`, each on a line of its own.
+A table stands between `<!-- bench: GROUP -->` and `<!-- /bench -->`, each on a line of its own; `headline` is one too.
 """
 
 from __future__ import annotations
@@ -12,39 +12,72 @@ import statistics
 from pathlib import Path
 from typing import Any
 
-from bench import hints_readme, hints_report
+from bench import hints_readme, hints_report, scale_report
 from bench.cases import SUBJECT
 from bench.contenders import BenchError
+from bench.roofline import ROOFLINE
 
 CLONE = Path(__file__).resolve().parent.parent
 README = CLONE / "README.md"
 RESULTS = CLONE / "bench" / "results"
 
 _SECTION = re.compile(r"^<!-- bench: (\w+) -->\n.*?^<!-- /bench -->$", re.MULTILINE | re.DOTALL)
-_COLUMNS = ("case", "command", "MB", "times as fast (range)", "wanted", "s, GNU / pysort", "peak MiB, GNU / pysort")
+_COLUMNS = (
+    "case",
+    "command",
+    "MB",
+    "times as fast (range)",
+    "wanted",
+    "s, other / pysort",
+    "peak MiB, other / pysort",
+    "s, copying alone",
+)
 
 
 def _command(case: dict[str, Any]) -> str:
     """The command as a user would type it, without what all cases have in common."""
     variables = [f"{name}={value}" for name, value in case["environment"].items() if value != "C"]
     options = shlex.join(case["options"]).replace("'\t'", r"$'\t'")
-    command = " ".join([*variables, "sort", *filter(None, [options])])
+    inputs = f"{case['pieces']} files" if case["pieces"] > 1 else ""
+    command = " ".join([*variables, "sort", *filter(None, [options, inputs])])
     return f"`{command}{' < pipe' * case['piped']}`"
 
 
-def _row(case: dict[str, Any], reference: str) -> list[str]:
-    wanted = "" if case["floor"] is None else f"{case['floor']:g}"
+def _median_s(runs: list[dict[str, Any]]) -> float:
+    return statistics.median(float(run["wall_s"]) for run in runs)
+
+
+def _rows(case: dict[str, Any]) -> list[list[str]]:
+    """The comparison with GNU sort, then one with each rival who took part."""
     first = [case["name"], _command(case), f"{case['corpus_bytes'] / 1e6:.0f}"]
+    wanted = _wanted(case["floor"])
     if case["skipped"] is not None:
-        return [*first[:2], "", f"skipped: {case['skipped']}", wanted, "", ""]
-    if case["faults"]:
-        return [*first, "wrong", wanted, "", ""]
-    ratio = case["ratios"][SUBJECT]
-    runs = [case["runs"][name] for name in (reference, SUBJECT)]
-    seconds = (f"{statistics.median(run['wall_s'] for run in rounds):.2f}" for rounds in runs)
+        return [[*first[:2], "", f"skipped: {case['skipped']}", wanted, "", "", ""]]
+    if case["reference"] not in case["ratios"]:
+        return [[*first, "wrong", wanted, "", "", ""]]
+    bound = f"{_median_s(case['runs'][ROOFLINE]):.2f}"
+    rows = []
+    for name in case["commands"]:
+        if name == case["reference"]:
+            rows.append([*first, *_compared(case, name, wanted), bound])
+        elif name not in (SUBJECT, ROOFLINE):
+            rows.append([f"{case['name']}, {name}", "", "", *_compared(case, name, _wanted(case["rival_floor"])), ""])
+    return rows
+
+
+def _wanted(floor: float | None) -> str:
+    return "" if floor is None else f"{floor:g}"
+
+
+def _compared(case: dict[str, Any], name: str, wanted: str) -> list[str]:
+    if name not in case["ratios"]:
+        return [f"its output was wrong: {case['faults'][name]}", wanted, "", ""]
+    ratio = case["ratios"][name]
+    runs = [case["runs"][name], case["runs"][SUBJECT]]
+    seconds = (f"{_median_s(rounds):.2f}" for rounds in runs)
     peaks = (f"{max(run['peak_bytes'] for run in rounds) / 2**20:.0f}" for rounds in runs)
     shown = f"**{ratio['median']:.1f}** ({ratio['low']:.1f}-{ratio['high']:.1f})"
-    return [*first, shown, wanted, " / ".join(seconds), " / ".join(peaks)]
+    return [shown, wanted, " / ".join(seconds), " / ".join(peaks)]
 
 
 def _table(result: dict[str, Any]) -> str:
@@ -52,18 +85,39 @@ def _table(result: dict[str, Any]) -> str:
         raise BenchError(f"the results of {result['group']} are those of a smoke run")
     if result["group"] == hints_report.GROUP:
         return hints_readme.tables(result)
-    [reference] = set(result["versions"]) - {SUBJECT}
-    rows = [_COLUMNS, ("---",) * len(_COLUMNS), *(_row(case, reference) for case in result["cases"])]
+    if result["group"] == scale_report.GROUP:
+        return scale_report.readme_table(result)
+    rows = [_COLUMNS, ("---",) * len(_COLUMNS), *(row for case in result["cases"] for row in _rows(case))]
     machine = result["machine"]
+    threads = "; ".join({f"`--parallel={case['threads'][SUBJECT]}`" for case in result["cases"]})
     facts = [
         f"{machine['cpu']}, {machine['cores']} cores, {machine['memory']}, {machine['kernel']}, {machine['libc']}, "
         f"load {machine['load']} at the start",
-        *result["versions"].values(),
+        *(f"{name}: {version}" for name, version in result["versions"].items()),
         f"Python {machine['python']}",
-        f"medians of {result['rounds']} interleaved rounds; `LC_ALL=C` and `--parallel=2` unless shown",
-        f"`{result['command']}`; [all numbers](bench/results/{result['group']}.md)",
+        f"medians of {result['rounds']} interleaved rounds; `LC_ALL=C` unless shown; pysort with {threads},"
+        " the others with two threads; copying alone: `cat in > out`, with `-S` by way of a file",
+        f"`{result['command']}`; [all numbers](bench/results/{result['group']}.md),"
+        f" [plot](bench/results/{result['group']}.svg)",
     ]
     return "\n".join([*(f"| {' | '.join(row)} |" for row in rows), "", "; ".join(facts) + "."])
+
+
+_HEADLINE = "headline"
+_HEADLINE_CASES = {
+    "lines": "200 MB of random lines in memory",
+    "records-128M": "1 GB of 100-byte records with -S 128M",
+}
+
+
+def _headline(result: dict[str, Any]) -> str:
+    """What the first lines of README.md say. result: that of the peers."""
+    ratios = {case["name"]: case["ratios"].get(case["reference"]) for case in result["cases"]}
+    return "\n".join(
+        f"    {text}: {ratio['median']:.1f} times as fast as GNU sort"
+        for name, text in _HEADLINE_CASES.items()
+        if (ratio := ratios.get(name))
+    )
 
 
 def rewritten(text: str, results: Path) -> str:
@@ -74,8 +128,9 @@ def rewritten(text: str, results: Path) -> str:
 
     def section(match: re.Match[str]) -> str:
         group = match[1]
-        path = results / f"{group}.json"
-        body = _table(json.loads(path.read_text())) if path.exists() else "Not measured yet."
+        path = results / f"{'peers' if group == _HEADLINE else group}.json"
+        make = _headline if group == _HEADLINE else _table
+        body = make(json.loads(path.read_text())) if path.exists() else "Not measured yet."
         return f"<!-- bench: {group} -->\n{body}\n<!-- /bench -->"
 
     return _SECTION.sub(section, text)

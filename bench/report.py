@@ -11,16 +11,18 @@ from typing import Any
 
 from bench.cases import SUBJECT
 from bench.results import CaseResult, Spread
+from bench.roofline import ROOFLINE
 
 COLUMNS = (
     "case",
-    "ratio (range)",
+    "against",
+    "times as fast (range)",
     "floor",
-    "contender",
-    "wall s (range)",
-    "reference s (range)",
+    "pysort s (range)",
+    "other s (range)",
     "CPU s",
     "peak MiB",
+    "roofline s",
     "verdict",
 )
 
@@ -31,21 +33,22 @@ def _spread(values: Spread, digits_n: int) -> str:
 
 
 def _row(result: CaseResult, name: str, judged: bool) -> list[str]:
-    case, reference = result.case, result.reference
-    floor = "" if case.floor is None or name != SUBJECT else f"{case.floor:.1f}"
-    verdict = result.verdict(name, judged)
-    if verdict == "WRONG":
-        return [case.name, "-", floor, name, "-", "-", "-", "-", verdict]
+    floor = result.floor(name)
+    first = [result.case.name, name]
+    wanted = "" if floor is None else f"{floor:.1f}"
+    if result.fault(name):
+        return [*first, "-", wanted, *["-"] * (len(COLUMNS) - 5), result.verdict(name, judged)]
+    bound = result.wall(ROOFLINE).median
     return [
-        case.name,
+        *first,
         _spread(result.ratio(name), 2),
-        floor,
-        name,
+        wanted,
+        _spread(result.wall(SUBJECT), 3),
         _spread(result.wall(name), 3),
-        _spread(result.wall(reference), 3),
-        f"{result.cpu_s(name):.2f} / {result.cpu_s(reference):.2f}",
-        f"{result.peak_bytes(name) / 2**20:.0f} / {result.peak_bytes(reference) / 2**20:.0f}",
-        verdict,
+        f"{result.cpu_s(SUBJECT):.2f} / {result.cpu_s(name):.2f}",
+        f"{result.peak_bytes(SUBJECT) / 2**20:.0f} / {result.peak_bytes(name) / 2**20:.0f}",
+        f"{bound:.3f} (pysort {result.wall(SUBJECT).median / bound:.1f}x)",
+        result.verdict(name, judged),
     ]
 
 
@@ -54,13 +57,11 @@ def _skipped_row(result: CaseResult) -> list[str]:
 
 
 def short(result: CaseResult) -> list[str]:
-    """One phrase a challenger, for the line that is printed while the bench goes on."""
+    """One phrase an opponent, for the line that is printed while the bench goes on."""
     if result.skipped is not None:
         return [f"skipped: {result.skipped}"]
     faults = [f"{name}: {fault}" for name, fault in result.faults.items()]
-    return faults or [
-        f"{name} {result.ratio(name).median:.2f} times as fast as {result.reference}" for name in result.challengers()
-    ]
+    return faults or [f"{result.ratio(name).median:.2f} times as fast as {name}" for name in result.opponents()]
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ class Report:
             if result.skipped is not None:
                 rows.append(_skipped_row(result))
             else:
-                rows += [_row(result, name, self.judged) for name in result.challengers()]
+                rows += [_row(result, name, self.judged) for name in result.opponents()]
         return rows
 
     def unchecked(self) -> list[str]:
@@ -99,16 +100,31 @@ class Report:
         names = ", ".join(result.case.name for result in self.results if not result.case.order.checked)
         return [f"order judged by the reference's bytes alone: {names}"] if names else []
 
+    def versions_shown(self) -> dict[str, str]:
+        """Of those who took part."""
+        return {
+            name: version
+            for name, version in self.versions.items()
+            if any(name in result.commands for result in self.results)
+        }
+
+    def _fewer_rounds(self) -> str:
+        names = [
+            result.case.name for result in self.results if (result.case.most_rounds_n or self.rounds_n) < self.rounds_n
+        ]
+        return f" (3 of {', '.join(names)})" if names else ""
+
     def conditions(self) -> list[str]:
         machine = self.machine
         return [
             f"{machine['cpu']}, {machine['cores']} cores, {machine['memory']},"
             f" {machine['kernel']}, {machine['libc']}, load {machine['load']}",
             f"Python {machine['python']}; "
-            + "; ".join(f"{name}: {version}" for name, version in self.versions.items()),
-            f"{self.rounds_n} rounds, interleaved; inputs in the page cache; corpora at scale"
-            f" {self.scale:g}; every output verified; CPU and peak as contender / reference;"
+            + "; ".join(f"{name}: {version}" for name, version in self.versions_shown().items()),
+            f"{self.rounds_n} rounds, interleaved{self._fewer_rounds()}; inputs in the page cache; corpora at scale"
+            f" {self.scale:g}; every output verified; CPU and peak as pysort / other;"
             f" {'floors judged' if self.judged else 'smoke run: speed means nothing'}",
+            "roofline: `cat in > out`, with -S by way of a file each time that pysort spills its input (-c: `cat in`)",
             *self.unchecked(),
         ]
 
@@ -121,7 +137,7 @@ class Report:
         return "\n".join(["", *table, "", *self.conditions(), *notes])
 
     def markdown(self) -> str:
-        lines = [f"# pysort against GNU sort: {self.group}", "", f"    {self.command_line}", ""]
+        lines = [f"# pysort against other sorts: {self.group}", "", f"    {self.command_line}", ""]
         lines += ["| " + " | ".join(COLUMNS) + " |", "|---" * len(COLUMNS) + "|"]
         lines += ["| " + " | ".join(row) + " |" for row in self.rows()]
         lines += ["", *(f"- {text}" for text in self.conditions())]
@@ -143,7 +159,7 @@ class Report:
             "rounds": self.rounds_n,
             "judged": self.judged,
             "machine": self.machine,
-            "versions": self.versions,
+            "versions": self.versions_shown(),
             "warnings": self.all_warnings(),
             "cases": [self._case_json(result) for result in self.results],
         }
@@ -158,17 +174,21 @@ class Report:
             "environment": dict(case.environment),
             "options": [*case.options, *([] if case.buffer_mib is None else [f"-S{case.buffer_mib}M"])],
             "order_checked": case.order.checked,
-            "threads": case.threads,
+            "threads": {SUBJECT: case.subject_threads_n, "others": case.threads_n},
             "piped": case.piped,
+            "pieces": case.pieces_n,
+            "spilled_bytes": result.spilled_bytes,
+            "reference": result.reference,
             "floor": case.floor,
+            "rival_floor": case.rival_floor,
             "rss_limit_mib": case.rss_limit_mib,
             "passed": result.passed(self.judged),
             "faults": result.faults,
             "skipped": result.skipped,
             "ratios": {
                 name: dataclasses.asdict(result.ratio(name))
-                for name in result.challengers()
-                if not result.faults and result.skipped is None
+                for name in result.opponents()
+                if result.skipped is None and not result.fault(name)
             },
             "commands": result.commands,
             "runs": {name: [dataclasses.asdict(run) for run in runs] for name, runs in result.runs.items()},

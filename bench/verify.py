@@ -70,6 +70,27 @@ def first_disorder(path: Path, order: Order) -> int | None:
     return None
 
 
+class OutputCheck:
+    """Order and lines of the first output of a job; all others must have the same bytes."""
+
+    def __init__(self, order: Order, corpus: Path) -> None:
+        self._order = order
+        self._expected = fingerprint(corpus, order)
+        self._digest: str | None = None
+
+    def problem(self, output: Path) -> str | None:
+        found = digest(output)
+        if self._digest is not None:
+            return None if found == self._digest else "the output differs from the first one"
+        disorder = first_disorder(output, self._order) if self._order.checked else None
+        if disorder is not None:
+            return f"line {disorder} is out of order"
+        if fingerprint(output, self._order) != self._expected:
+            return "the output's lines are not the input's"
+        self._digest = found
+        return None
+
+
 def read_once(path: Path) -> None:
     """Bring the file into the page cache."""
     with path.open("rb", buffering=0) as file:

@@ -30,14 +30,15 @@ def shell(name: str, script: str) -> Contender:
     """A contender that is a shell script of $1 (input) and $2 (output)."""
 
     def command(job: Job) -> list[str]:
-        return ["sh", "-c", script, "sh", str(job.input), str(job.output)]
+        return ["sh", "-c", script, "sh", *map(str, job.inputs or ("-",)), str(job.output)]
 
     return Contender(name, ("true",), command)
 
 
 def bench(monkeypatch: pytest.MonkeyPatch, subject: Contender, *arguments: str) -> int:
-    """`python -m bench ...` in this process, with another program in pysort's place."""
+    """`python -m bench ...` in this process, with another program in pysort's place and GNU sort as the only other."""
     monkeypatch.setattr(peers, "contenders", lambda: [GNU, subject])
+    monkeypatch.setattr(peers, "rivals", lambda: ([], {}))
     kept = {signum: signal.getsignal(signum) for signum in (signal.SIGTERM, signal.SIGHUP)}
     try:
         return __main__.main(arguments)

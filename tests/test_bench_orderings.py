@@ -18,6 +18,7 @@ from bench.process import Run
 from bench.realistic import MONTHS
 from bench.report import Report
 from bench.results import CaseResult
+from bench.roofline import ROOFLINE
 
 # --- corpora -------------------------------------------------------------------------------------
 
@@ -30,6 +31,7 @@ def test_every_ordering_is_timed_on_two_million_lines_with_a_floor() -> None:
     for case in ORDERINGS:
         assert CORPORA[case.corpus].lines_n(1.0) == 2_000_000
         assert case.floor is not None
+        assert (case.threads_n, case.subject_threads_n) == (2, 1)
 
 
 def test_prose_has_words_capitals_punctuation_and_some_accents() -> None:
@@ -183,14 +185,19 @@ def test_where_python_knows_no_order_gnu_sort_s_bytes_decide_and_the_report_says
 
 def report(group: str, judged: bool = True) -> Report:
     """A report with one case that ran, one that was wrong and one that was skipped."""
-    ran = CaseResult(Case("ran", "table", ("-t", "\t", "-k2,2n"), floor=2.0, piped=True), GNU.name, 34_000_000)
+    ran = CaseResult(
+        Case("ran", "table", ("-t", "\t", "-k2,2n"), floor=2.0, rival_floor=1.5, piped=True), GNU.name, 34_000_000
+    )
     ran.runs = {GNU.name: [Run(0, wall, wall, 0.0, 50 << 20) for wall in (6.0, 4.0, 5.0)]}
-    ran.runs[SUBJECT] = [Run(0, 2.0, 2.0, 0.0, 30 << 20)] * 3
+    ran.runs |= {SUBJECT: [Run(0, 2.0, 2.0, 0.0, 30 << 20)] * 3, "rival": [Run(0, 3.0, 3.0, 0.0, 90 << 20)] * 3}
+    ran.faults = {"liar": "line 7 is out of order"}
     wrong = CaseResult(Case("wrong", "random", buffer_mib=25), GNU.name, faults={SUBJECT: "exit status 3"})
     skipped = CaseResult(Case("skipped", "prose", environment={"LC_ALL": "en_US.UTF-8"}), GNU.name)
     skipped.skip("no locale")
     for result in (ran, wrong, skipped):
-        result.commands = {GNU.name: ["sort"], SUBJECT: ["pysort"]}
+        result.commands = {GNU.name: ["sort"], SUBJECT: ["pysort"], ROOFLINE: ["cat"]}
+    ran.commands |= {"rival": ["rival"], "liar": ["liar"]}
+    ran.runs[ROOFLINE] = [Run(0, 0.25, 0.25, 0.0, 2 << 20)] * 3
     machine = {name: name.upper() for name in ("cpu", "cores", "memory", "kernel", "libc", "python", "load")}
     versions = {GNU.name: "sort 9.1", SUBJECT: "pysort 1"}
     return Report(group, f"python -m bench {group}", 1.0, 3, judged, machine, versions, [ran, wrong, skipped], [])
@@ -200,9 +207,13 @@ def test_a_table_has_ratios_commands_machine_versions_and_nothing_else_changes(t
     report("peers").write(tmp_path)
     text = "before\n\n<!-- bench: {} -->\nold\n\nold\n<!-- /bench -->\n\nafter\n"
     made = readme.rewritten(text.format("peers") + text.format("orderings"), tmp_path)
-    assert r"| ran | `sort -t $'\t' -k2,2n < pipe` | 34 | **2.5** (2.0-3.0) | 2 | 5.00 / 2.00 | 50 / 30 |" in made
-    assert "| wrong | `sort -S25M` | 0 | wrong |  |  |  |" in made
-    assert "| skipped | `LC_ALL=en_US.UTF-8 sort` |  | skipped: no locale |  |  |  |" in made
+    assert (
+        r"| ran | `sort -t $'\t' -k2,2n < pipe` | 34 | **2.5** (2.0-3.0) | 2 | 5.00 / 2.00 | 50 / 30 | 0.25 |" in made
+    )
+    assert "| ran, rival |  |  | **1.5** (1.5-1.5) | 1.5 | 3.00 / 2.00 | 90 / 30 |  |" in made
+    assert "| ran, liar |  |  | its output was wrong: line 7 is out of order | 1.5 |  |  |  |" in made
+    assert "| wrong | `sort -S25M` | 0 | wrong |  |  |  |  |" in made
+    assert "| skipped | `LC_ALL=en_US.UTF-8 sort` |  | skipped: no locale |  |  |  |  |" in made
     for fact in ("CPU, CORES cores, MEMORY, KERNEL, LIBC", "sort 9.1", "pysort 1", "`python -m bench peers`"):
         assert fact in made
     assert made.count("before\n") == made.count("after\n") == 2
@@ -230,5 +241,5 @@ def test_the_readme_command_rewrites_the_file(monkeypatch: pytest.MonkeyPatch, t
 def test_the_tables_in_the_readme_are_those_of_the_committed_results() -> None:
     """If this fails: `python -m bench readme`."""
     text = readme.README.read_text("utf-8")
-    assert re.findall(r"^<!-- bench: (\w+) -->$", text, re.MULTILINE) == [*GROUPS, "hints"]
+    assert re.findall(r"^<!-- bench: (\w+) -->$", text, re.MULTILINE) == ["headline", *GROUPS, "scale", "hints"]
     assert readme.rewritten(text, readme.RESULTS) == text

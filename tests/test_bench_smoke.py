@@ -17,15 +17,16 @@ import pytest
 from bench_support import GNU, ROOT, SMALL, SORT, bench, generated, shell
 
 from bench import __main__, peers, process, startup, verify
-from bench.cases import GROUPS, SUBJECT, Case, Order
+from bench.cases import BESIDE_BUFFER_MIB, GROUPS, SUBJECT, Case, Order
 from bench.contenders import Job, contenders, environment, sort_like
-from bench.corpora import CORPORA, corpus_path, ensure_corpus
+from bench.corpora import CORPORA, corpus_path, ensure_corpus, ensure_pieces
 from bench.machine import has_locale
 from bench.peers import UNSUPPORTED
 from bench.process import Run
 from bench.randomness import CHUNK_LINES_N
 from bench.report import Report
 from bench.results import CaseResult, Spread
+from bench.roofline import ROOFLINE
 
 # --- the whole program ---------------------------------------------------------------------------
 
@@ -53,10 +54,10 @@ def test_smoke_sorts_and_verifies_every_case(tmp_path: Path) -> None:
         for case in result["cases"]:
             assert case["passed"]
             assert case["skipped"] is None or has_reason_to_skip(case)
-            assert case["skipped"] or (case["ratios"][SUBJECT] and len(case["runs"]) == 2)
+            assert case["skipped"] or (case["ratios"]["GNU sort"] and {SUBJECT, ROOFLINE} <= set(case["runs"]))
         assert result["command"] == f"python -m bench peers --smoke --out {out}"
         assert {"cpu", "cores", "memory", "kernel", "python"} <= set(result["machine"])
-        assert set(result["versions"]) == {"GNU sort", SUBJECT}
+        assert {"GNU sort", SUBJECT} <= set(result["versions"])
         markdown = (out / f"{group}.md").read_text()
         for case in cases:
             assert f"| {case.name} |" in markdown
@@ -138,6 +139,7 @@ def test_rounds_alternate_and_a_piped_case_reads_standard_input(
     names = ("GNU sort", SUBJECT)
     rivals = [shell(name, f'echo {name[0]} >> {log}; LC_ALL=C sort > "$2"') for name in names]
     monkeypatch.setattr(peers, "contenders", lambda: rivals)
+    monkeypatch.setattr(peers, "rivals", lambda: ([], {}))
     session = peers.Session(SMALL, 3, tmp_path, tmp_path)
     result = session.measure(Case("pipe", "random", piped=True))
     assert result.faults == {}
@@ -155,6 +157,7 @@ def test_an_interrupted_bench_leaves_neither_files_nor_processes(tmp_path: Path,
         f"command = ['sh', '-c', 'echo $$ > {pid_file}.new; mv {pid_file}.new {pid_file};"
         " touch $TMPDIR/spill; exec sleep 600']\n"
         "peers.contenders = lambda: [Contender('slow', ('true',), lambda job: command)]\n"
+        "peers.rivals = lambda: ([], {})\n"
         "sys.exit(__main__.main(['peers', '--smoke', '--case', 'lines']))\n"
     )
     running = subprocess.Popen(
@@ -187,6 +190,7 @@ def test_corpus_bytes_never_change() -> None:
     assert found == {
         "random": "7e0a63cf8af9cd8d",
         "records": "cdcff1e7c05a77b4",
+        "gigabyte": "988ceafd57fd594a",
         "urls": "309e475090b7ab78",
         "integers": "c3eb9a1fd7dff734",
         "table": "89eb129d6c4a9c11",
@@ -272,7 +276,7 @@ def test_equal_and_empty_lines_are_what_they_say() -> None:
 
 @pytest.mark.parametrize("name", CORPORA)
 def test_a_corpus_is_about_as_large_as_its_row_says(name: str, tmp_path: Path) -> None:
-    scale = 0.01
+    scale = min(0.01, 2_000_000 / CORPORA[name].size_bytes)
     path = ensure_corpus(name, scale, tmp_path)
     assert path.stat().st_size == pytest.approx(CORPORA[name].size_bytes * scale, rel=0.1)
     assert path.read_bytes().count(b"\n") == CORPORA[name].lines_n(scale)
@@ -284,8 +288,13 @@ def test_a_corpus_is_about_as_large_as_its_row_says(name: str, tmp_path: Path) -
 @pytest.mark.parametrize("case", [case for cases in GROUPS.values() for case in cases], ids=lambda case: case.name)
 def test_the_order_check_agrees_with_gnu_sort(case: Case, tmp_path: Path) -> None:
     corpus, output = ensure_corpus(case.corpus, SMALL, tmp_path), tmp_path / "output"
-    job = Job(case, tuple(case.sort_options(SMALL)), corpus, output)
-    subprocess.run(GNU.command(job) or [], check=True, env=environment(case, tmp_path))
+    inputs = [corpus] if case.pieces_n == 1 else ensure_pieces(corpus, case.pieces_n)
+    if case.checks:
+        subprocess.run(GNU.command(Job(case, (corpus,), None)) or [], check=True, env=environment(case, tmp_path))
+        output = corpus
+    else:
+        command = GNU.command(Job(case, tuple(inputs), output, SMALL)) or []
+        subprocess.run(command, check=True, env=environment(case, tmp_path))
     assert verify.fingerprint(output, case.order) == verify.fingerprint(corpus, case.order)
     if not case.order.checked:
         return
@@ -373,27 +382,37 @@ def runs(*wall_s: float, peak_mib: int = 10) -> list[Run]:
     [(1.0, 80, "ok"), (1.01, 80, "SLOW"), (1.0, 81, "MEMORY"), (2.0, 90, "SLOW MEMORY")],
 )
 def test_floor_and_memory_limit_are_judged_at_their_edges(wall_s: float, peak_mib: int, verdict: str) -> None:
-    result = CaseResult(Case("x", "random", floor=3.0, rss_limit_mib=80), "GNU sort")
+    result = CaseResult(Case("x", "random", floor=3.0, buffer_mib=80 - BESIDE_BUFFER_MIB), "GNU sort")
     result.commands = {"GNU sort": [], SUBJECT: []}
     result.runs = {
         "GNU sort": runs(3, 3, 30, peak_mib=500),
         SUBJECT: runs(wall_s, wall_s, 9, peak_mib=peak_mib),
     }
-    assert result.verdict(SUBJECT, judged=True) == verdict
-    assert result.verdict(SUBJECT, judged=False) == "ok"
+    assert result.verdict("GNU sort", judged=True) == verdict
+    assert result.verdict("GNU sort", judged=False) == "ok"
     assert result.passed(judged=True) is (verdict == "ok")
+
+
+def test_each_rival_is_judged_by_their_own_floor() -> None:
+    result = CaseResult(Case("x", "random", floor=3.0, rival_floor=1.5), "GNU sort")
+    names = ("GNU sort", SUBJECT, "slow rival", "fast rival", "wrong rival", ROOFLINE)
+    result.commands = {name: ["sort"] for name in names}
+    result.runs = {"GNU sort": runs(3), SUBJECT: runs(1), "slow rival": runs(1.5), "fast rival": runs(1.4)}
+    result.faults = {"wrong rival": "line 3 is out of order"}
+    verdicts = {name: result.verdict(name, judged=True) for name in result.opponents()}
+    assert verdicts == {"GNU sort": "ok", "slow rival": "ok", "fast rival": "SLOW", "wrong rival": "WRONG"}
 
 
 def test_ratio_is_of_medians_with_the_range_of_the_rounds() -> None:
     result = CaseResult(Case("x", "random"), "GNU sort")
     result.runs = {"GNU sort": runs(6, 9, 4), SUBJECT: runs(2, 1, 4)}
-    assert result.ratio(SUBJECT) == Spread(3.0, 1.0, 9.0)
+    assert result.ratio("GNU sort") == Spread(3.0, 1.0, 9.0)
 
 
 def test_a_large_spread_is_admitted_in_every_report() -> None:
     result = CaseResult(Case("x", "random"), "GNU sort")
-    result.commands = {"GNU sort": ["sort"], SUBJECT: ["pysort"]}
-    result.runs = {"GNU sort": runs(4, 4, 4), SUBJECT: runs(1, 1, 2)}
+    result.commands = {"GNU sort": ["sort"], SUBJECT: ["pysort"], ROOFLINE: ["cat"]}
+    result.runs = {"GNU sort": runs(4, 4, 4), SUBJECT: runs(1, 1, 2), ROOFLINE: runs(1, 2, 3)}
     result.warnings += result.spread_warnings()
     machine = dict.fromkeys(("cpu", "cores", "memory", "kernel", "libc", "python", "load"), "?")
     report = Report("peers", "python -m bench peers", 1.0, 3, True, machine, {}, [result], [])
@@ -402,6 +421,7 @@ def test_a_large_spread_is_admitted_in_every_report() -> None:
     assert warning in report.text()
     assert warning in report.markdown()
     assert warning in json.dumps(report.as_json())
+    assert "2.000 (pysort 0.5x)" in report.text()
 
 
 def test_startup_compares_medians_against_the_limit(
