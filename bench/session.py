@@ -1,7 +1,7 @@
 """`python -m bench.session > man/session.svg`: a session, recorded in a real terminal as it is run.
 
-The commands are run by a shell in a directory of their own. A bar is gone when its job has ended, so one that was seen on
-the way is shown in its place.
+The commands are run by a shell in a directory of their own. A bar is gone when its job has ended, so one that was seen
+on the way is shown in its place.
 """
 
 from __future__ import annotations
