@@ -99,6 +99,12 @@ def test_imports_go_down_only(name: str) -> None:
     assert wrong == []
 
 
+def test_the_map_names_every_module() -> None:
+    text = (PACKAGE / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    sources = [*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.c")]
+    assert [path.name for path in sources if path.name != "__init__.py" and f"`{path.name}`" not in text] == []
+
+
 def test_no_circles() -> None:
     graph = {name: set(imports(name)) - {name} for name in MODULES}
     list(graphlib.TopologicalSorter(graph).static_order())  # raises CycleError
