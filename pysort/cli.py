@@ -13,7 +13,7 @@ from pysort.environ import Environment
 from pysort.errors import ASCII_PRINTABLE, SortError
 from pysort.keys.locale import PLAIN, category_name, load_locale
 from pysort.keys.spec import parse_key, parse_obsolescent
-from pysort.options import check_check, check_compare_hints
+from pysort.options import check_atomic, check_check, check_compare_hints
 from pysort.output import Output
 from pysort.prepare import effective_keys, foresee, input_names, make_orders, make_plan
 from pysort.sorter import check_sorted, sort
@@ -98,6 +98,21 @@ def default_signals() -> None:
         _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
 
 
+def discard_when_killed() -> None:
+    """A signal still ends the process, but first what would have replaced the output is removed: it may have a name."""
+    from pysort.storage.replacement import discard_all
+
+    def end(number: int, _: object) -> None:
+        discard_all()
+        _signal.signal(number, _signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+    for name in ("SIGHUP", "SIGINT", "SIGTERM"):
+        number = getattr(_signal, name)
+        if _signal.getsignal(number) == _signal.SIG_DFL:
+            _signal.signal(number, end)
+
+
 def execute(program: bytes, words: Sequence[bytes], messages: Messages) -> SortStats:
     """Everything but the exit status. Raises SortError."""
     started = perf_counter_ns()
@@ -128,6 +143,7 @@ def execute(program: bytes, words: Sequence[bytes], messages: Messages) -> SortS
         annotate = count(counted)
     check_check(options, files)
     check_compare_hints(options)
+    check_atomic(options)
     if options.compare_hints is not None:
         from pysort.compare import compare
 
@@ -135,6 +151,8 @@ def execute(program: bytes, words: Sequence[bytes], messages: Messages) -> SortS
         return stats
     if options.output is not None and hasattr(_signal, "SIGPIPE"):
         _signal.signal(_signal.SIGPIPE, _signal.SIG_IGN)  # a FIFO that -o names ends in a message
+    if options.atomic:
+        discard_when_killed()
     plan = make_plan(options, environment, files, stats.inputs)
     if options.plan:
         outlook = foresee(options, plan, files, order.keyed, stats.inputs)

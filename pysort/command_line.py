@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from pysort.option_table import Option
 
 # Options that are set, that keep the last argument, and that may be given only one.
-_FLAGS = frozenset(["bytes", "count", "crlf", "debug", "merge", "reverse", "stable", "unique", "zero-terminated"])
+_FLAGS = frozenset(
+    ["atomic", "bytes", "count", "crlf", "debug", "merge", "reverse", "stable", "unique", "zero-terminated"]
+)
 _LAST_WINS = frozenset(["files0-from", "fadvise", "run-fadvise", "reader", "input-reader", "mmap-flags", "madvise"])
 _REQUESTS = frozenset(["help", "version", "completions"])
 # Versions of POSIX in which +POS1 names a file.

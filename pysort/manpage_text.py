@@ -16,6 +16,11 @@ DETAILS = {
     "that decides when all keys are equal. What compares equal keeps its order.",
     "stable": "Without it lines with equal keys are compared as whole lines.",
     "unique": "The first is the one that was read first. When there are keys, lines are equal if all keys are.",
+    "atomic": "The lines are written to a new file in the same directory, which is synced and then renamed to the "
+    "name of `-o`, so that whoever looks there finds the old content or the new one, whole. Until then it has no name, "
+    "where the file system knows files without one. Mode and owner are kept, which may need privileges; other names of "
+    "the file (hard links) keep the old content, and access control lists are not kept. A symbolic link is followed. "
+    "What is no regular file is written as without this option.",
     "output": "The file is opened before anything is read, and emptied only when the first line is ready: when an "
     "input cannot be opened its old content is still there.",
     "zero-terminated": "A newline is then an ordinary byte, and a blank where keys are looked for.",

@@ -192,6 +192,7 @@ OPTIONS = (
     Option(OTHER, "", "parallel", "sort with N threads", "N"),
     Option(OTHER, "", "help", "show this help and exit"),
     Option(OTHER, "", "version", "show the version and exit"),
+    Option(OWN, "", "atomic", "write beside the file of -o, which keeps its\ncontent until everything is on the disk"),
     Option(OWN, "", "bytes", "compare bytes, whatever the locale"),
     Option(
         OWN,

@@ -29,6 +29,7 @@ class Options:
     """
 
     __slots__ = (
+        "atomic",
         "batch_size",
         "buffer_size",
         "bytes",
@@ -112,6 +113,7 @@ class Options:
         progress: str = "never",
         compare_hints: bytes | None = None,
         bytes: bool = False,
+        atomic: bool = False,
         header: int = 0,
         header_prefix: bytes | None = None,
         top: int | None = None,
@@ -156,6 +158,7 @@ class Options:
         self.progress: Final = progress
         self.compare_hints: Final = compare_hints
         self.bytes: Final = bytes
+        self.atomic: Final = atomic
         self.header: Final = header
         self.header_prefix: Final = header_prefix
         self.top: Final = top
@@ -191,6 +194,12 @@ def check_debug(options: Options) -> None:
     other = options.check or ("o" if options.output is not None else "")
     if options.debug and other:
         raise SortError(b"options '-", other.encode(), b" --debug' are incompatible")
+
+
+def check_atomic(options: Options) -> None:
+    """Raises SortError for --atomic without a file that it could be about."""
+    if options.atomic and options.output is None:
+        raise SortError(b"option '--atomic' needs -o")
 
 
 def check_compare_hints(options: Options) -> None:

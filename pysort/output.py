@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pysort.storage.iostats import IoStats
+    from pysort.storage.replacement import Replacement
 
 STDOUT = b"standard output"
 STDOUT_FD = 1
@@ -29,16 +30,18 @@ class Output:
     write: takes what comes next. Who puts another function there hands on to the one that was there.
     at_end: called when all lines have been written, the last first; they may write more."""
 
-    __slots__ = ("_handle", "_name", "_started", "_writer", "at_end", "write", "written_bytes")
+    __slots__ = ("_handle", "_name", "_replacement", "_started", "_writer", "at_end", "write", "written_bytes")
 
-    def __init__(self, name: bytes | None, stats: IoStats) -> None:
-        """name: of the file, None for standard output. Raises SortError `open failed: NAME: ...`."""
+    def __init__(self, name: bytes | None, stats: IoStats, *, atomic: bool = False) -> None:
+        """name: of the file, None for standard output. atomic: a regular file keeps its content until finish(). Raises
+        SortError `open failed: NAME: ...`."""
         self._name = STDOUT if name is None else name
+        self._replacement: Replacement | None = None
         if name is None:
             self._handle = Handle(STDOUT_FD, owned=False)
         else:
             try:
-                self._handle = Handle.open(name, os.O_WRONLY | os.O_CREAT)
+                self._handle = self._open_beside(name) if atomic else Handle.open(name, os.O_WRONLY | os.O_CREAT)
             except OSError as error:
                 raise file_error(b"open failed", name, error) from error
         self._writer = Writer(self._handle.fd, stats)
@@ -46,6 +49,28 @@ class Output:
         self.write: Callable[[memoryview], None] = self._write
         self.at_end: list[Callable[[], None]] = []
         self.written_bytes = 0
+
+    def _open_beside(self, name: bytes) -> Handle:
+        """What has no content to keep (a device, a FIFO) is written as ever."""
+        from pysort.storage.replacement import Replacement
+
+        old = None
+        try:
+            handle = Handle.open(name, os.O_WRONLY)  # who may not write there may not replace it
+        except FileNotFoundError:
+            if os.path.basename(name) in (b"", b".", b".."):  # no name for a file
+                raise
+        else:
+            try:
+                old = os.fstat(handle.fd)
+            except OSError:
+                handle.abandon()
+                raise
+            if not stat.S_ISREG(old.st_mode):
+                return handle
+            handle.abandon()
+        self._replacement = Replacement(name, old)
+        return self._replacement.handle
 
     def is_input(self, name: bytes) -> bool:
         """Whether reading `name` reads what is written here: it is this regular file, under whatever name."""
@@ -99,6 +124,9 @@ class Output:
         for call in reversed(self.at_end):
             call()
         self._start()
+        if self._replacement is not None:
+            self._replacement.commit()
+            return
         try:
             self._handle.close()
         except OSError as error:
@@ -108,4 +136,6 @@ class Output:
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self._replacement is not None:
+            self._replacement.discard()
         self._handle.abandon()

@@ -264,8 +264,8 @@ def sort(
     merge pass. Raises SortError; whatever happens, nothing is left behind."""
     input_access, run_access = accesses(options, plan.map_bytes, plan.run_read_bytes, plan.free_bytes)
     check_readable(names)
-    output = Output(options.output, stats.output)
     filters = _filters(options, names[0], order.separator, warn)
+    output = Output(options.output, stats.output, atomic=options.atomic)
     if filters is not None and filters.headers is not None:
         from pysort.finishing import HeaderFirst
 

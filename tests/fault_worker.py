@@ -1,9 +1,11 @@
 """Runs sort jobs in which one system call goes wrong, each in a fork of its own.
 
 A request is a line of JSON on standard input: argv (of text), cwd, threads (whether workers are used however little
-there is to sort), fault (null, or [n, kind, persists]: the first call from the n-th on that can end so does, and if it
-persists all that follow do). The answer is a line of JSON: status (below zero: the signal), calls (name and what it was
-about, in order), hit (the call that went wrong, null when none did), threads and descriptors (more than at the start).
+there is to sort), named (whether no file can be without a name), fault (null, or [n, kind, persists]: the first call
+from the n-th on that can end so does, and if it persists all like it that follow). The answer is a line of JSON: status
+(below zero: the signal), calls (name and what it was about, in order), hit (the call that went wrong, null when none
+did), threads and descriptors (more than at the start).
+
 What the job writes is in cwd/.stdout and cwd/.stderr; its standard input is cwd/in.
 """
 
@@ -42,6 +44,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     "pwrite": WRITE,
     "ftruncate": ("EIO", "EINTR"),
     "fsync": ("EIO", "ENOSPC", "EDQUOT", "EINTR"),
+    "link": ("EIO", "EPERM", "EEXIST"),
     "rename": ("EIO", "ENOSPC", "EACCES"),
     "fchmod": ("EIO", "EPERM"),
     "fchown": ("EIO", "EPERM"),
@@ -161,6 +164,8 @@ def run_in_child(job: dict[str, Any], answer_fd: int) -> NoReturn:
         sortbuffer.LEAST_LEAF_N = 5
     spillfile.WRITE_BEHIND_BYTES = runreader.PUNCH_BYTES = SMALL_BYTES
     spillfile.WRITE_BEHIND_WINDOWS = 1
+    if job["named"]:
+        del os.O_TMPFILE
     before = descriptors()
     seam = Seam(job["fault"])
     install(seam)

@@ -47,9 +47,11 @@ class Faults:
             [sys.executable, worker], env=support.environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
 
-    def run(self, argv: Sequence[str], threads: bool, fault: Sequence[Any] | None = None) -> dict[str, Any]:
+    def run(
+        self, argv: Sequence[str], threads: bool, fault: Sequence[Any] | None = None, named: bool = False
+    ) -> dict[str, Any]:
         (self.cwd / "out").write_bytes(OLD)
-        request = {"argv": argv, "cwd": str(self.cwd), "threads": threads, "fault": fault}
+        request = {"argv": argv, "cwd": str(self.cwd), "threads": threads, "fault": fault, "named": named}
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(request).encode() + b"\n")
