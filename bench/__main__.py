@@ -59,6 +59,15 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _shown(argv: Sequence[str]) -> str:
+    """The command line as it goes into results: without --dir, which is about this machine."""
+    kept = list(argv)
+    while "--dir" in kept:
+        position = kept.index("--dir")
+        del kept[position : position + 2]
+    return f"python -m bench {shlex.join(kept)}"
+
+
 def _end(signum: int, frame: FrameType | None) -> None:
     raise SystemExit(128 + signum)
 
@@ -74,7 +83,7 @@ def main(argv: Sequence[str]) -> int:
         if arguments.command == "readme":
             return readme.main()
         run = {"hints": hints.main, "peers": peers.main, "scale": scale.main}[arguments.command]
-        return run(arguments, f"python -m bench {shlex.join(argv)}")
+        return run(arguments, _shown(argv))
     except (BenchError, OSError) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 2

@@ -89,13 +89,17 @@ def test_a_request_that_cannot_be_met_is_trouble(arguments: list[str], capsys: p
 
 
 def test_corpora_are_kept_in_a_given_directory_only(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    arguments = ["peers", "--smoke", "--size", str(SMALL), "--case", "lines", "--dir"]
-    assert bench(monkeypatch, sort_like(SUBJECT, SORT), *arguments, str(tmp_path)) == 0
-    corpus = corpus_path("random", SMALL, tmp_path)
-    assert list(tmp_path.iterdir()) == [corpus]
+    kept, out = tmp_path / "kept", tmp_path / "out"
+    arguments = ["peers", "--smoke", "--size", str(SMALL), "--dir", str(kept), "--case", "lines", "--out", str(out)]
+    assert bench(monkeypatch, sort_like(SUBJECT, SORT), *arguments) == 0
+    corpus = corpus_path("random", SMALL, kept)
+    assert list(kept.iterdir()) == [corpus]
     made = corpus.stat().st_mtime_ns
-    assert bench(monkeypatch, sort_like(SUBJECT, SORT), *arguments, str(tmp_path)) == 0
+    assert bench(monkeypatch, sort_like(SUBJECT, SORT), *arguments) == 0
     assert corpus.stat().st_mtime_ns == made
+    assert json.loads((out / "peers.json").read_text())["command"] == (
+        f"python -m bench peers --smoke --size {SMALL} --case lines --out {out}"
+    )
 
 
 @pytest.mark.parametrize(
