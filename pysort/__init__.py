@@ -1,3 +1,18 @@
 """pysort: GNU sort's exact bytes, several times faster, for files bigger than memory."""
 
+__all__ = ["SortError", "__version__", "check_file", "merge_files", "sort_file"]
 __version__ = "0.1.0"
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pysort.api import check_file, merge_files, sort_file
+    from pysort.errors import SortError
+
+
+def __getattr__(name: str) -> object:
+    """The API, loaded when it is first used: the command line does without."""
+    if name not in __all__:
+        raise AttributeError(f"module 'pysort' has no attribute {name!r}")
+    from pysort import api
+
+    return getattr(api, name)

@@ -23,6 +23,7 @@ class Disorder(SortError):
         place = b"%b:%d: disorder: " % (name, line_n)
         parts: tuple[bytes | Quoted, ...] = () if quiet else (place, line, bytes((separator,)))
         super().__init__(*parts, status=1, filename=name)
+        self.line_n = line_n
 
     def render(self, program: bytes, utf8: bool, printable: bytes = ASCII_PRINTABLE) -> bytes:
         return b"".join((program, b": ", self._message(b"", (utf8, printable)))) if self.parts else b""
