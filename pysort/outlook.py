@@ -33,7 +33,8 @@ def outlook_of_sort(plan: SortPlan, input_bytes: int, sample: InputSample, keyed
     """keyed: whether keys take room beside the lines."""
     runs_n = plan.expect_runs(input_bytes, sample, keyed)
     fan_in = plan.fan_in_for(sample.longest)
-    if runs_n == 1:
+    lines_n = int(input_bytes / sample.line_bytes)
+    if runs_n == 1 or plan.top_fits(lines_n // runs_n, sample.longest):
         return Outlook(input_bytes, 1, fan_in)
     return Outlook(input_bytes, runs_n, fan_in, pass_bytes([input_bytes // runs_n] * runs_n, fan_in), input_bytes)
 

@@ -75,7 +75,7 @@ def make_plan(options: Options, environment: Environment, files: Sequence[bytes]
 
 
 def foresee(options: Options, plan: SortPlan, files: Sequence[bytes], keyed: bool, io: IoStats) -> Outlook | None:
-    """What the plan comes to, None where the size of an input is not known. keyed: Order.keyed."""
+    """What the plan comes to, None where it is not known how much there is to sort. keyed: Order.keyed."""
     from pysort.outlook import Outlook, outlook_of_merge, outlook_of_sort
 
     total = None if options.decompress else input_bytes(files)

@@ -73,6 +73,16 @@ def test_a_check(file: Path) -> None:
     assert plan["input_bytes"] == file.stat().st_size + 1
 
 
+def test_how_much_is_in_compressed_inputs_is_not_known(file: Path) -> None:
+    assert plan_of(file, "-Z", "-S", "256K", "file")["runs"] is None
+
+
+def test_the_first_lines_alone_need_no_temporary_space(file: Path) -> None:
+    plan, done = (make(file, "--top=5", "-S", "256K", "file") for make in (plan_of, stats_of))
+    assert (plan["runs"], plan["temporary_bytes"]) == (done["runs_generated"], done["temporary_peak_bytes"]) == (1, 0)
+    assert plan_of(file, "--top=100000", "-S", "256K", "file")["runs"] > 1
+
+
 def test_a_pipe_is_not_read_and_its_size_not_known(file: Path) -> None:
     reader, writer = os.pipe()
     os.write(writer, b"b\na\n")
