@@ -226,6 +226,7 @@ def sort_part(program: bytes, locale: Any, arena: Buffer, top: int, n: int, part
     order = _open_program(program, locale)
     view = _open_arena(arena)
     _require_records(view, top, 2 * n)
+    _require(len(bytes(part)) == _PART.size, "not a part of the records")
     first, part_n, depth, shift, flags = _PART.unpack(part)
     at = top - RECORD_BYTES * n
     if flags == _SORTED:
