@@ -33,7 +33,8 @@ DETAILS = {
     "must be two at least, and no more than there may be open files.",
     "buffer-size": "Of several sizes the largest counts.",
     "parallel": "By default as many as there are processors, 8 at most. The output is the same for every _N_.",
-    "temporary-directory": "They take turns, and none is touched before something has to be put into it.",
+    "temporary-directory": "They take turns, and none is touched before something has to be put into it. Where one is "
+    "full the next one takes the rest.",
     "y": "A following word is taken for _N_ only if it is empty or all digits.",
     "header": "They are written before everything else, once. A later input whose first lines are others is named in a "
     "warning, unless it is empty. With `-c` they are not looked at.",

@@ -289,6 +289,14 @@ def test_a_full_temporary_directory(tmp_path: Path, full_directory: Path, args: 
     assert (tmp_path / "keep").read_bytes() == b"precious\n"
 
 
+def test_another_directory_takes_what_a_full_one_does_not(tmp_path: Path, full_directory: Path) -> None:
+    (tmp_path / "tmp").mkdir()
+    lines = [b"%d\n" % i for i in range(100_000)]
+    result = support.run(support.CONTENDER, ["-S16K", "-Tfull", "-Ttmp"], tmp_path, data=b"".join(lines))
+    assert result == (0, b"".join(sorted(lines)), b"")
+    assert os.listdir(full_directory) == os.listdir(tmp_path / "tmp") == []
+
+
 def test_a_full_temporary_directory_ends_a_sort_whose_input_has_fallen_silent(
     tmp_path: Path, full_directory: Path
 ) -> None:

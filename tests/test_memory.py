@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import support
 
 MIB = 1 << 20
 BUFFER_MIB = 8
@@ -75,3 +76,18 @@ def test_a_line_longer_than_the_buffer_takes_what_it_needs_and_no_more(tmp_path:
         assert file.readline() == b"x" * long + b"\n"
         assert file.readline() == b"y" * long + b"\n"
         assert file.read() == b""
+
+
+@pytest.mark.parametrize("limit_mib", [150, 200, 300])
+@pytest.mark.parametrize("options", [[], ["-S1M"], ["-k2"], ["-m"], ["--input-reader=mmap"]], ids=str)
+def test_a_line_longer_than_the_address_space_is_a_clear_error(
+    tmp_path: Path, options: list[str], limit_mib: int
+) -> None:
+    with (tmp_path / "in").open("wb") as file:
+        file.write(b"b\na\n")
+        file.truncate(400 * MIB)  # a line of NULs
+    (tmp_path / "out").write_bytes(b"precious\n")
+    limits = {"AS": limit_mib * MIB}
+    result = support.run(support.CONTENDER, [*options, "-T.", "-oout", "in"], tmp_path, limits=limits)
+    assert result == (2, b"", b"pysort: memory exhausted\n")
+    assert (tmp_path / "out").read_bytes() == b"precious\n"

@@ -176,7 +176,8 @@ class RunReader:
                 raise self._error(offset, b"checksum mismatch")
 
     def _error(self, offset: int, reason: bytes | OSError) -> SortError:
-        return run_error(b"read failed", self._run.directory, self._run.index, offset, reason)
+        directory = self._run.directory if self._file is None else self._file.directory
+        return run_error(b"read failed", directory, self._run.index, offset, reason)
 
     def release(self) -> None:
         """What has been read is not needed any more: its space goes back to the file system, in

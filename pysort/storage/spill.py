@@ -11,7 +11,7 @@ import errno
 import zlib
 
 from pysort.storage.iostats import IoStats
-from pysort.storage.spillfile import Extent, SpillCounters, SpilledRun, SpillFile, run_error
+from pysort.storage.spillfile import Extent, SpillCounters, SpilledRun, SpillFile, WriteOutError, run_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,10 +23,13 @@ if TYPE_CHECKING:
     from pysort.storage.runreader import RunReader
 
 
+FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
 class RunWriter:
     """Takes a run in pieces of any size; made by SpillSpace.start_run."""
 
-    __slots__ = ("_checksum", "_checksums", "_compressor", "_extents", "_file", "_index", "_space", "length")
+    __slots__ = ("_checksum", "_checksums", "_compressor", "_extents", "_file", "_full", "_index", "_space", "length")
 
     def __init__(self, space: SpillSpace, file: SpillFile, index: int, compressor: Compressor | None = None) -> None:
         self._space = space
@@ -37,6 +40,7 @@ class RunWriter:
         from array import array  # imports collections: 1 ms that only a spill has to pay
 
         self._checksums = array("I")
+        self._full: list[bytes] = []  # directories that have just refused bytes
         self._checksum = 0  # of the block that is not full yet
         self.length = 0
 
@@ -67,11 +71,13 @@ class RunWriter:
         try:
             n = file.append(view)
         except OSError as error:
-            # A file that is full is followed by another, unless not even an empty one takes a byte.
-            if error.errno == errno.EFBIG and start:
-                self._file = self._space.add_file(file.directory)
-                return self._append(view)
-            raise self._error(error) from error
+            other = None if isinstance(error, WriteOutError) else self._file_after(error, start)
+            if other is None:
+                raise self._error(error) from error
+            file.align()
+            self._file = other
+            return self._append(view)
+        self._full.clear()
         if not self._extents or self._extents[-1].file is not file:
             self._extents.append(Extent(file, start))
         self._extents[-1].length += n
@@ -79,8 +85,19 @@ class RunWriter:
         self._space.stats.count_write(n, started)
         return n
 
+    def _file_after(self, error: OSError, end: int) -> SpillFile | None:
+        """Where a run goes on when a file of `end` bytes takes no more: in another file, unless not even an empty one
+        takes a byte, or in the next directory, unless all are full."""
+        if error.errno == errno.EFBIG and end:
+            return self._space.add_file(self._file.directory)
+        if error.errno not in FULL:
+            return None
+        self._full.append(self._file.directory)
+        return self._space.file_beside(self._full)
+
     def _error(self, error: OSError) -> SortError:
-        return run_error(b"write failed", self._file.directory, self._index, self.length, error)
+        directory = self._full[0] if self._full else self._file.directory
+        return run_error(b"write failed", directory, self._index, self.length, error)
 
     def finish(self) -> SpilledRun:
         space = self._space
@@ -194,6 +211,14 @@ class SpillSpace:
             if file.directory == directory:
                 return file
         return self.add_file(directory)
+
+    def file_beside(self, full: Sequence[bytes]) -> SpillFile | None:
+        """A file in the directory whose turn comes after those, None when there is none. Raises SortError."""
+        n = len(self._directories)
+        at = self._directories.index(full[-1])
+        turns = [self._directories[(at + i) % n] for i in range(1, n)]
+        directory = next((name for name in turns if name not in full), None)
+        return None if directory is None else self._file_in(directory)
 
     def add_file(self, directory: bytes) -> SpillFile:
         file = SpillFile(directory)

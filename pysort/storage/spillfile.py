@@ -38,6 +38,10 @@ NAME_LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 WRITE_OUT_ERRORS = (errno.EIO, errno.ENOSPC, errno.EDQUOT)
 
 
+class WriteOutError(OSError):
+    """Bytes that were taken earlier did not reach the disk."""
+
+
 class SpillFile:
     """One unlinked file in `directory`. `end` is where the next byte goes."""
 
@@ -62,7 +66,7 @@ class SpillFile:
         self.end += -self.end % ALIGN_BYTES
 
     def append(self, view: memoryview) -> int:
-        """Write the front of view at the end, as much as one system call takes. Raises OSError;
+        """Write the front of view at the end, as much as one system call takes. Raises OSError, WriteOutError;
         EFBIG when the file may not grow, ENOSPC also when nothing was written and no reason given."""
         if self._limit != resource.RLIM_INFINITY and self.end >= self._limit:
             raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
@@ -75,7 +79,7 @@ class SpillFile:
 
     def _write_behind(self) -> None:
         """Start the write-out of each full window and await an earlier one, so that a bounded number of bytes is dirty.
-        Raises OSError when write-out failed."""
+        Raises WriteOutError."""
         wait = (
             syscalls.SYNC_FILE_RANGE_WAIT_BEFORE | syscalls.SYNC_FILE_RANGE_WRITE | syscalls.SYNC_FILE_RANGE_WAIT_AFTER
         )
@@ -89,7 +93,7 @@ class SpillFile:
     def _sync(self, offset: int, flags: int) -> None:
         error = syscalls.sync_file_range(self.handle.fd, offset, WRITE_BEHIND_BYTES, flags)
         if error in WRITE_OUT_ERRORS:
-            raise OSError(error, os.strerror(error))
+            raise WriteOutError(error, os.strerror(error))
         self._syncs = not error
 
     def punch(self, start: int, stop: int) -> bool:

@@ -368,6 +368,59 @@ def test_a_full_disk_names_the_directory_the_run_and_the_offset(tiny_disk):
     assert os.listdir(tiny_disk) == []
 
 
+@pytest.fixture
+def room(monkeypatch):
+    """Bytes that each file takes by its directory, as far as the test says so; then the disk or the quota is full."""
+    left = {}
+    real = os.pwrite
+
+    def pwrite(fd, view, offset):
+        directory = os.path.dirname(os.readlink(f"/proc/self/fd/{fd}"))
+        free = left.get(directory, len(view))
+        if not free:
+            number = errno.EDQUOT if directory.endswith("quota") else errno.ENOSPC
+            raise OSError(number, os.strerror(number))
+        n = real(fd, view[:free], offset)
+        if directory in left:
+            left[directory] -= n
+        return n
+
+    monkeypatch.setattr(os, "pwrite", pwrite)
+    return left
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_run_goes_on_in_the_next_directory_when_one_is_full(kind, tmp_path, room):
+    names = [tmp_path / name for name in ("a", "quota", "c")]
+    for name in names:
+        name.mkdir()
+    room[str(names[0])] = 5000
+    room[str(names[1])] = 300
+    data = [os.urandom(20_000) for _ in range(4)]
+    with make_space(*names, block_bytes=4096, kind=kind) as space:
+        runs = [spill(space, piece) for piece in data]
+        directories = [[extent.file.directory for extent in run.extents] for run in runs]
+        a, quota, c = map(os.fsencode, names)
+        assert directories == [[a, quota, c], [c], [c], [c]]
+        assert all(extent.offset % 4096 == 0 for run in runs for extent in run.extents)
+        readers = [space.open_run(run) for run in runs]
+        assert [read_all(reader) for reader in readers] == data
+        for reader in readers:
+            reader.release()
+            reader.close()
+        assert space.counters.held_bytes == 0
+
+
+def test_when_all_directories_are_full_the_one_that_filled_last_is_named(tmp_path, room):
+    names = [tmp_path / name for name in ("a", "b")]
+    for name in names:
+        name.mkdir()
+        room[str(name)] = 5000
+    with make_space(*names) as space, pytest.raises(SortError) as caught:
+        spill(space, bytes(20_000))
+    assert message(caught.value) == f"write failed: {names[1]}: No space left on device (run 0, offset 10000)"
+
+
 def test_space_given_back_can_be_written_again(tiny_disk):
     with make_space(tiny_disk) as space:
         for _ in range(5):
