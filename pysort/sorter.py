@@ -147,6 +147,9 @@ class Sorter:
 
     def _open(self, sources: Sequence[Source]) -> list[Reader]:
         """Readers of the sources, of all but the last ones where there are no descriptors for more than two."""
+        import pysort.merge
+        import pysort.storage.forecast  # noqa: F401 - while there is a descriptor to load it with
+
         readers: list[Reader] = []
         try:
             for source in sources:
