@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import support
@@ -87,3 +90,26 @@ def test_a_line_of_any_length_follows() -> None:
         order = make_order(kernel, 3, False, False)
         assert order.follows(b"\1" * 5000, b"\1" * 5001)
         assert not order.follows(b"\1" * 5001, b"\1" * 5000)
+
+
+@pytest.mark.parametrize("options", [[], ["-n"], ["-u", "--parallel=2"], ["--reader=mmap"]], ids=str)
+def test_what_a_spill_needs_is_loaded_while_there_are_descriptors(tmp_path: Path, options: list[str]) -> None:
+    """Input, output and temporary file, and not one more. A process of its own: nothing is loaded beforehand."""
+    lines = [b"%d" % (i * 7919 % 1_000_003) for i in range(300_000)]
+    (tmp_path / "in").write_bytes(b"".join(line + b"\n" for line in lines))
+    argv = [sys.executable, "-m", "pysort", *options, "-S300K", "-T.", "in", "-o", "out"]
+    for limit, status in ((6, 0), (5, 2)):
+        result = subprocess.run(
+            ["sh", "-c", f'ulimit -n {limit}; exec "$@"', "sh", *argv],
+            cwd=tmp_path,
+            env=support.environment(),
+            capture_output=True,
+            check=False,
+        )
+        assert (result.returncode, b"internal" in result.stderr) == (status, False), result.stderr
+        if status:
+            assert result.stderr == b"pysort: cannot create temporary file in '.': Too many open files\n"
+        else:
+            assert result.stderr == b""
+            key = int if options == ["-n"] else None
+            assert (tmp_path / "out").read_bytes() == b"".join(line + b"\n" for line in sorted(lines, key=key))

@@ -199,10 +199,12 @@ class SpillSpace:
 
     def start_run(self) -> RunWriter:
         """Raises SortError `cannot create temporary file in 'DIRECTORY': ...`."""
-        import array  # noqa: F401
+        try:  # while there is a descriptor to load them with; without one the file is not to be had either
+            import array  # noqa: F401
 
-        import pysort.storage.runreader  # noqa: F401 - both while there is a descriptor to load them with
-
+            import pysort.storage.runreader  # noqa: F401
+        except ImportError:
+            pass
         index = self.counters.runs_n
         file = self._file_in(self._directories[index % len(self._directories)])
         child = self._compressor.compress() if self._compressor else None

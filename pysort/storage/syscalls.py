@@ -28,11 +28,14 @@ _libc: list[ctypes.CDLL] = []  # one, once it is needed
 
 
 def _function(*names: str) -> ctypes._NamedFuncPointer | None:
-    """The first of these functions that libc has."""
-    import ctypes
-
+    """The first of these functions that libc has. None too where there is no descriptor left to load ctypes with."""
     if not _libc:
-        _libc.append(ctypes.CDLL(None, use_errno=True))
+        try:
+            import ctypes
+
+            _libc.append(ctypes.CDLL(None, use_errno=True))
+        except (ImportError, OSError):
+            return None
     for name in names:
         if hasattr(_libc[0], name):
             return getattr(_libc[0], name)  # type: ignore[no-any-return]
@@ -41,11 +44,11 @@ def _function(*names: str) -> ctypes._NamedFuncPointer | None:
 
 def sync_file_range(fd: int, offset: int, length: int, flags: int) -> int:
     """Start or await the write-out of a range's dirty pages."""
-    import ctypes
-
     call = _function("sync_file_range")
     if call is None:
         return errno.ENOSYS
+    import ctypes
+
     call.argtypes = [ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint]
     return ctypes.get_errno() if call(fd, offset, length, flags) else 0
 
@@ -53,13 +56,13 @@ def sync_file_range(fd: int, offset: int, length: int, flags: int) -> int:
 def punch_hole(fd: int, offset: int, length: int) -> int:
     """Give a range's blocks back to the file system; the file keeps its size and reads as zeros
     there. Blocks that the range covers in part are zeroed but kept."""
-    import ctypes
-
     # fallocate of a 32-bit glibc takes 32-bit offsets; musl and 64-bit systems may have only the
     # plain name.
     call = _function("fallocate64", "fallocate")
     if call is None:
         return errno.ENOSYS
+    import ctypes
+
     call.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64]
     mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE
     return ctypes.get_errno() if call(fd, mode, offset, length) else 0
@@ -67,22 +70,22 @@ def punch_hole(fd: int, offset: int, length: int) -> int:
 
 def die_with_parent() -> int:
     """Have this process killed when its parent ends."""
-    import ctypes
-
     call = _function("prctl")
     if call is None or sys.platform != "linux":
         return errno.ENOSYS
+    import ctypes
+
     call.argtypes = [ctypes.c_int, ctypes.c_ulong]
     return ctypes.get_errno() if call(PR_SET_PDEATHSIG, SIGKILL) else 0
 
 
 def cached_pages(fd: int, offset: int = 0, length: int = 0) -> tuple[int, int]:
     """(errno, pages of the range that the page cache holds), by cachestat (Linux 6.5). length 0: to the end."""
-    import ctypes
-
     call = _function("syscall")
     if call is None or sys.platform != "linux":
         return errno.ENOSYS, 0
+    import ctypes
+
     extent = (ctypes.c_uint64 * 2)(offset, length)
     counts = (ctypes.c_uint64 * 5)()  # cached, dirty, in write-back, evicted, recently evicted
     call.argtypes = [ctypes.c_long, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint]
@@ -95,11 +98,11 @@ def cached_pages(fd: int, offset: int = 0, length: int = 0) -> tuple[int, int]:
 def mapped_pages(fd: int, offset: int = 0, length: int = 0) -> tuple[int, int]:
     """(errno, pages of the range that the page cache holds), by mincore on a mapping made for the purpose. offset: a
     page's beginning. length 0: to the end."""
-    import ctypes
-
     call = _function("mincore")
     if call is None:
         return errno.ENOSYS, 0
+    import ctypes
+
     # Private and writable, though nothing is written: ctypes tells the address of a writable buffer
     # only.
     prot = mmap.PROT_READ | mmap.PROT_WRITE
