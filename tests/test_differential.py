@@ -223,7 +223,7 @@ def own_options(draw: st.DrawFn) -> list[bytes]:
     return [
         b"-Ttmp",
         *draw(st.sampled_from([[b"-S" + size.encode()] for size in MEMORY] + [[]])),
-        *draw(maybe([f"--batch-size={n}" for n in (2, 2, 2, 3, 5, 16)])),
+        *draw(maybe([f"--batch-size={n}" for n in (2, 2, 2, 2, 2, 2, 3, 5, 16)])),
         *draw(maybe([f"--fadvise={hint}" for hint in HINTS])),
         *draw(maybe([f"--run-fadvise={hint}" for hint in HINTS])),
         *draw(maybe([f"--reader={reader}" for reader in READERS])),
