@@ -20,7 +20,7 @@ from pysort.keys.locale import load_locale
 from pysort.keys.spec import parse_key
 from pysort.options import Options
 from pysort.output import Output
-from pysort.prepare import effective_keys, make_orders, make_plan
+from pysort.prepare import effective_keys, make_orders, make_plan, with_threads_for
 from pysort.sorter import check_sorted, sort
 from pysort.stats import SortStats
 from pysort.units import SizeSpec, parse_size
@@ -137,9 +137,9 @@ class _Job:
     """What a job is made of, beside its files. Raises ValueError."""
 
     def __init__(self, options: Options, settings: Settings) -> None:
-        self.options = options
         self.environment = Environment.from_process(os.environb)
         implementation = kernel.load(os.environb.get(b"PYSORT_KERNEL"))
+        self.options = with_threads_for(implementation, options)
         self.stats = SortStats(implementation.NAME)
         name = settings.get("locale", "C")
         locale = load_locale({b"LC_ALL": os.fsencode(name)}, implementation)

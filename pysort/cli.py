@@ -15,7 +15,7 @@ from pysort.keys.locale import PLAIN, category_name, load_locale
 from pysort.keys.spec import parse_key, parse_obsolescent
 from pysort.options import check_atomic, check_check, check_compare_hints
 from pysort.output import Output
-from pysort.prepare import effective_keys, foresee, input_names, make_orders, make_plan
+from pysort.prepare import effective_keys, foresee, input_names, make_orders, make_plan, with_threads_for
 from pysort.sorter import check_sorted, sort
 from pysort.stats import SortStats
 from pysort.storage.iostats import IoStats
@@ -125,6 +125,7 @@ def execute(program: bytes, words: Sequence[bytes], messages: Messages) -> SortS
         descriptor_limit=environment.descriptor_limit_n,
     )
     implementation = kernel.load(os.environb.get(b"PYSORT_KERNEL"))
+    options = with_threads_for(implementation, options)
     clock = perf_counter_ns if options.stats and options.stats_timing else None
     stats = SortStats(implementation.NAME, clock, count_hits=options.stats_hits, residency=bool(options.stats))
     if options.request:

@@ -40,6 +40,13 @@ def input_names(options: Options) -> Sequence[bytes]:
     return options.files or (STDIN,)
 
 
+def with_threads_for(implementation: Any, options: Options) -> Options:
+    """The Python kernel holds the GIL: threads would wait for one another, 5 ms at a time, and are used only if asked for."""
+    if implementation.NAME != "python" or options.parallel is not None:
+        return options
+    return options.changed(parallel=1)
+
+
 def make_plan(options: Options, environment: Environment, files: Sequence[bytes], io: IoStats) -> SortPlan:
     """io: counts what is read of inputs to know them before the sort."""
     memory = environment.default_memory()
