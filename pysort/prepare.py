@@ -41,10 +41,8 @@ def input_names(options: Options) -> Sequence[bytes]:
 
 
 def with_threads_for(implementation: Any, options: Options) -> Options:
-    """The Python kernel holds the GIL: threads wait for one another, 5 ms at a time. Only if they are asked for."""
-    if implementation.NAME != "python" or options.parallel is not None:
-        return options
-    return options.changed(parallel=1)
+    """One for the Python kernel, which holds the GIL: threads would wait for one another, 5 ms at a time."""
+    return options.changed(parallel=1) if implementation.NAME == "python" else options
 
 
 def make_plan(options: Options, environment: Environment, files: Sequence[bytes], io: IoStats) -> SortPlan:
