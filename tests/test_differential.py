@@ -63,7 +63,7 @@ LOCALES = [
     if support.has_locale(name)
 ]
 TASKS = [*["sort"] * 9, "-m", "-c", "-C", "--debug"]
-MEMORY = ["1b", "600b", "600b", "1K", "1K", "1K", "3K", "16K"]
+MEMORY = ["1b", *["600b"] * 5, *["1K"] * 5, "3K", "16K"]
 HINTS = ["none", "random", "sequential,noreuse", "willneed", "random,noreuse,willneed-chunked,dontneed", "dontcache"]
 READERS = ["pread", "mmap", "direct"]
 
@@ -168,7 +168,7 @@ def texts(draw: st.DrawFn, separator: bytes, pieces: Sequence[bytes] = tuple(PIE
     many = draw(st.sampled_from([False, True, True, True, True, True]))
     if pool and many:
         rng = random.Random(draw(st.integers(0, 2**32)))
-        line_n = draw(st.sampled_from([60, 300, 300, 300, 300, 3000]))
+        line_n = draw(st.sampled_from([60, 300, 300, 600, 600, 3000]))
         tails = [b"", b"", b"\t7", b" %d" % rng.randrange(100), b"%d" % rng.randrange(10**9)]
         pool = [rng.choice(pool) + rng.choice(tails) for _ in range(line_n)]
     complete = draw(st.booleans())
@@ -223,7 +223,7 @@ def own_options(draw: st.DrawFn) -> list[bytes]:
     return [
         b"-Ttmp",
         *draw(st.sampled_from([[b"-S" + size.encode()] for size in MEMORY] + [[]])),
-        *draw(maybe([f"--batch-size={n}" for n in (2, 2, 2, 2, 2, 2, 3, 5, 16)])),
+        *draw(maybe([f"--batch-size={n}" for n in (*[2] * 14, 3, 5, 16)])),
         *draw(maybe([f"--fadvise={hint}" for hint in HINTS])),
         *draw(maybe([f"--run-fadvise={hint}" for hint in HINTS])),
         *draw(maybe([f"--reader={reader}" for reader in READERS])),
