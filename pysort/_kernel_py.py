@@ -12,19 +12,20 @@ from __future__ import annotations
 import struct
 from heapq import heapify, heappop, heapreplace
 
-from pysort._kernel_py_encode import (
-    COLLATE,
-    COLLATE_LINES,
-    REVERSE,
-    SEGMENT_REVERSE,
-    STABLE,
-    UNIQUE,
-    Program,
-    encode_key,
-    encode_reversed,
-    key_text,
-)
+from pysort._kernel_py_encode import UNIQUE, Program
 from pysort._kernel_py_locale import locale_facts, open_locale
+from pysort._kernel_py_records import (
+    HEADER_BYTES,
+    PREFIX,
+    RECORD,
+    RECORD_BYTES,
+    SPAN,
+    address_key,
+    bytes_of,
+    order_of,
+    prefix_of,
+    span_of_line,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ __all__ = [
     "drop",
     "encode",
     "gather",
+    "line",
     "locale_facts",
     "merge",
     "merge_state_bytes",
@@ -56,17 +58,11 @@ __all__ = [
 
 NAME = "python"
 
-RECORD_BYTES = 16
-HEADER_BYTES = 8
 CURSOR_BYTES = 40
 PART_BYTES = 40
 MERGE_DONE = -1
 MERGE_FULL = -2
 
-_RECORD = struct.Struct("=QII")
-_PREFIX = struct.Struct("=Q")
-_SPAN = struct.Struct("=II")  # the end of a record, or a header: offset, length
-_LENGTH = struct.Struct("=I")  # of a later stage, before its header
 _CURSOR = struct.Struct("=5Q")
 _PART = struct.Struct("=3QqQ")  # struct ps_part: start, n, depth, shift, flags
 _FIRST_SHIFT = 56  # of the part that is all records
@@ -75,7 +71,6 @@ _DROPPED = 0xFFFFFFFF  # offset of a record that PS_UNIQUE drops
 _MERGE = struct.Struct("=4Q")
 _NODE_BYTES = 16
 _ARENA_LIMIT = 1 << 32
-_ALL_ONES = (1 << 64) - 1
 
 
 def _require(condition: bool, what: str) -> None:
@@ -100,68 +95,6 @@ def _require_records(view: memoryview, top: int, n: int) -> None:
     _require(0 <= n <= top // RECORD_BYTES, "the records do not fit below top")
 
 
-def _prefix(key: bytes) -> int:
-    return int.from_bytes(key[:8].ljust(8, b"\x00"), "big")
-
-
-def _bytes_of(view: memoryview, record_at: int) -> bytes:
-    """The line or key that the record at `record_at` addresses."""
-    offset, length = _SPAN.unpack_from(view, record_at + _PREFIX.size)
-    return view[offset : offset + length].tobytes()
-
-
-def _span_of_line(program: Program, view: memoryview, record_at: int) -> tuple[int, int]:
-    """Offset and length of the record's line; in keyed order the header before the key has them."""
-    span: tuple[int, int] = _SPAN.unpack_from(view, record_at + _PREFIX.size)
-    return _SPAN.unpack_from(view, span[0] - HEADER_BYTES) if program.segments else span
-
-
-class _Collated:
-    """Text as an operand of < and ==: in the locale's order, or backwards."""
-
-    __slots__ = ("_locale", "_reverse", "_text")
-
-    def __init__(self, locale: Any, text: bytes, reverse: int) -> None:
-        self._locale = locale
-        self._text = text
-        self._reverse = reverse
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Collated) and self._locale.compare(self._text, other._text) == 0
-
-    def __lt__(self, other: _Collated) -> bool:
-        order: int = self._locale.compare(self._text, other._text)
-        return order > 0 if self._reverse else order < 0
-
-    __hash__ = None  # type: ignore[assignment]
-
-
-def _order(program: Program, locale: Any, view: memoryview, record_at: int) -> list[Any]:
-    """What records compare by, completely: the stages of the key, behind each the text that decides where that stage
-    is equal, then the line unless it takes no part."""
-    offset, length = _span_of_line(program, view, record_at)
-    line = view[offset : offset + length].tobytes()
-    order: list[Any] = []
-    if program.segments:
-        at, length = _SPAN.unpack_from(view, record_at + _PREFIX.size)
-        for segment in program.segments:
-            is_last = segment is program.segments[-1]
-            if segment.kind != COLLATE and not is_last:
-                continue
-            order.append(view[at : at + length].tobytes())
-            if segment.kind == COLLATE:
-                text = key_text(program, segment, line)
-                order.append(_Collated(locale, text, segment.flags & SEGMENT_REVERSE))
-            if not is_last:
-                at += length + _LENGTH.size + HEADER_BYTES
-                (length,) = _LENGTH.unpack_from(view, at - HEADER_BYTES - _LENGTH.size)
-        if program.flags & (STABLE | UNIQUE):
-            return order
-        if program.flags & COLLATE_LINES:
-            return [*order, _Collated(locale, line, program.flags & REVERSE)]
-    return [*order, encode_reversed(line) if program.flags & REVERSE else line]
-
-
 def scan(program: bytes, arena: Buffer, start: int, stop: int, top: int, n: int, n_max: int) -> tuple[int, int, int]:
     """Make records of the complete lines in arena[start:stop], until there are n_max.
 
@@ -174,14 +107,13 @@ def scan(program: bytes, arena: Buffer, start: int, stop: int, top: int, n: int,
     _require_records(view, top, n_max)
     _require(0 <= n <= n_max, "more records than n_max")
     text = view[start:stop].tobytes()
-    mask = _ALL_ONES if order.flags & REVERSE else 0
     at = longest = 0
     while n < n_max and (end := text.find(order.separator, at)) >= 0:
         n += 1
         record_at = top - RECORD_BYTES * n
-        _SPAN.pack_into(view, record_at + _PREFIX.size, start + at, end - at)
+        SPAN.pack_into(view, record_at + PREFIX.size, start + at, end - at)
         if not order.segments:
-            _PREFIX.pack_into(view, record_at, _prefix(text[at : min(at + 8, end)]) ^ mask)
+            PREFIX.pack_into(view, record_at, prefix_of(order, text[at : min(at + 8, end)]))
         longest = max(longest, end - at)
         at = end + 1
     return n, start + at, longest
@@ -202,17 +134,14 @@ def encode(
     _require(at >= 0 and limit <= len(view), "the keys are outside the arena")
     for index in range(first, last):
         record_at = top - RECORD_BYTES * (index + 1)
-        first_stage, *later = encode_key(order, locale, _bytes_of(view, record_at))
-        header = view[record_at + _PREFIX.size : record_at + RECORD_BYTES].tobytes()
-        encoded = header + first_stage
-        for stage in later:
-            encoded += _LENGTH.pack(len(stage)) + header + stage
-        if at + len(encoded) > limit:
+        line_at, _ = SPAN.unpack_from(view, record_at + PREFIX.size)
+        addressed = address_key(order, locale, bytes_of(view, record_at), line_at, at, limit - at)
+        if addressed is None:
             return index, at
-        view[at : at + len(encoded)] = encoded
-        key_at = at + HEADER_BYTES
-        _RECORD.pack_into(view, record_at, _prefix(first_stage), key_at, len(first_stage))
-        at += len(encoded)
+        record, stored = addressed
+        view[record_at : record_at + RECORD_BYTES] = record
+        view[at : at + len(stored)] = stored
+        at += len(stored)
     return last, at
 
 
@@ -232,18 +161,18 @@ def sort_part(program: bytes, locale: Any, arena: Buffer, top: int, n: int, part
     if flags == _SORTED:
         _require(first + part_n <= n, "not a part of the records")
         for record_at in range(at + RECORD_BYTES * first, at + RECORD_BYTES * (first + part_n), RECORD_BYTES):
-            _RECORD.pack_into(view, record_at, 0, *_span_of_line(order, view, record_at))
+            RECORD.pack_into(view, record_at, 0, *span_of_line(order, view, record_at))
         return
     is_whole = (first, part_n, depth, shift) == (0, n, 0, _FIRST_SHIFT)
     _require(is_whole and flags in (_DESCENDING, _DESCENDING | _SORTED), "not a part of the records")
     in_input_order = range(top - RECORD_BYTES, at - RECORD_BYTES, -RECORD_BYTES)
-    keyed = [(_order(order, locale, view, record_at), record_at) for record_at in in_input_order]
+    keyed = [(order_of(order, locale, view, record_at), record_at) for record_at in in_input_order]
     keyed.sort(key=lambda item: item[0])
     if order.flags & UNIQUE:
         keyed = [item for i, item in enumerate(keyed) if i == 0 or item[0] != keyed[i - 1][0]]
-    spans = [_span_of_line(order, view, record_at) for _, record_at in keyed]
+    spans = [span_of_line(order, view, record_at) for _, record_at in keyed]
     for offset, length in spans + [(_DROPPED, 0)] * (n - len(spans)):
-        _RECORD.pack_into(view, at, 0, offset, length)
+        RECORD.pack_into(view, at, 0, offset, length)
         at += RECORD_BYTES
 
 
@@ -264,10 +193,19 @@ def drop(program: bytes, arena: Buffer, top: int, n: int) -> int:
         return n
     first = top - RECORD_BYTES * n
     records = [bytes(view[at : at + RECORD_BYTES]) for at in range(first, top, RECORD_BYTES)]
-    kept = [record for record in records if _RECORD.unpack(record)[1] != _DROPPED]
+    kept = [record for record in records if RECORD.unpack(record)[1] != _DROPPED]
     for index, record in enumerate(kept):
         view[first + RECORD_BYTES * index :][:RECORD_BYTES] = record
     return len(kept)
+
+
+def line(program: bytes, arena: Buffer, top: int, index: int) -> tuple[int, int]:
+    """Offset and length of the line of record `index`, without its separator."""
+    order = Program(program)
+    view = _open_arena(arena)
+    _require(index >= 0, "no such record")
+    _require_records(view, top, index + 1)
+    return span_of_line(order, view, top - RECORD_BYTES * (index + 1))
 
 
 def check(program: bytes, locale: Any, arena: Buffer, top: int, n: int) -> int:
@@ -278,7 +216,7 @@ def check(program: bytes, locale: Any, arena: Buffer, top: int, n: int) -> int:
     _require_records(view, top, n)
     previous = None
     for index in range(n):
-        this = _order(order, locale, view, top - RECORD_BYTES * (index + 1))
+        this = order_of(order, locale, view, top - RECORD_BYTES * (index + 1))
         if previous is not None and (this < previous or (order.flags & UNIQUE and this == previous)):
             return index
         previous = this
@@ -291,7 +229,7 @@ def presorted(program: bytes, locale: Any, arena: Buffer, top: int, n: int) -> i
     if check(program, locale, arena, top, n) == n:
         return 1
     order, view = _open_program(program, locale), _open_arena(arena)
-    orders = [_order(order, locale, view, top - RECORD_BYTES * (index + 1)) for index in range(n)]
+    orders = [order_of(order, locale, view, top - RECORD_BYTES * (index + 1)) for index in range(n)]
     return -1 if all(orders[i] < orders[i - 1] for i in range(1, n)) else 0
 
 
@@ -300,7 +238,7 @@ def repeat(program: bytes, locale: Any, arena: Buffer, top: int, n: int) -> int:
     order = _open_program(program, locale)
     view = _open_arena(arena)
     _require_records(view, top, n)
-    keys = [_order(order, locale, view, top - RECORD_BYTES * (index + 1)) for index in range(n)]
+    keys = [order_of(order, locale, view, top - RECORD_BYTES * (index + 1)) for index in range(n)]
     return next((index for index in range(1, n) if keys[index - 1] == keys[index]), n)
 
 
@@ -318,11 +256,11 @@ def gather(
     _require(records_at >= 0 and records_at % RECORD_BYTES == 0, "records_at is no boundary")
     _require(0 <= n <= (len(view) - records_at) // RECORD_BYTES, "the records reach too far")
     _require(0 <= index <= n and skip >= 0, "there is no such line to go on with")
-    resumed = _bytes_of(view, records_at + RECORD_BYTES * index) if index < n else b""
+    resumed = bytes_of(view, records_at + RECORD_BYTES * index) if index < n else b""
     _require(skip <= len(resumed), "skip is beyond the line")
     used = 0
     while index < n:
-        line = _bytes_of(view, records_at + RECORD_BYTES * index) + order.separator
+        line = bytes_of(view, records_at + RECORD_BYTES * index) + order.separator
         part = line[skip : skip + len(target) - used]
         target[used : used + len(part)] = part
         used += len(part)
@@ -347,17 +285,17 @@ class _Cursor:
         fields: tuple[int, ...] = _CURSOR.unpack_from(cursors, CURSOR_BYTES * index)
         self.base, self.top, self.n, self.next, self.last = fields
         _require(self.base + self.top <= len(view), "a window is outside the arena")
-        _require((self.base + self.top) % _PREFIX.size == 0, "a window's top is not aligned")
+        _require((self.base + self.top) % PREFIX.size == 0, "a window's top is not aligned")
         _require(self.next <= self.n <= self.top // RECORD_BYTES, "records outside their window")
         self.window = view[self.base : self.base + self.top]
 
     def order(self, program: Program, locale: Any, index: int) -> list[Any]:
-        return _order(program, locale, self.window, self.top - RECORD_BYTES * (index + 1))
+        return order_of(program, locale, self.window, self.top - RECORD_BYTES * (index + 1))
 
     def line(self, program: Program) -> bytes:
         """The next line with its separator."""
         record_at = self.top - RECORD_BYTES * (self.next + 1)
-        offset, length = _span_of_line(program, self.window, record_at)
+        offset, length = span_of_line(program, self.window, record_at)
         return self.window[offset : offset + length].tobytes() + program.separator
 
 

@@ -5,7 +5,8 @@ prefix-free, so the encodings of several segments may simply follow one another.
 
 - text: the bytes that the segment's table keeps, translated. 00 becomes 01 01, 01 becomes 01 02,
   and 00 ends it. A bare text (the last segment only) is neither escaped nor ended: a shorter key
-  sorts first anyway.
+  sorts first anyway. Where it is the only segment it may be reversed: it is not complemented then,
+  the records say that keys compare backwards.
 - numeric, human, general: see _kernel_py_numbers. month, version, random: see _kernel_py_orderings.
 - collated text: the first level of the locale's collation key of the first NUL-separated piece (bytes above 01; see
   _kernel_py_locale), then 00. It is not exact: the comparison of the texts decides where it is equal.
@@ -108,9 +109,10 @@ class Program:
             Segment(raw[at : at + _SEGMENT.size], tables) for at in range(_PROGRAM.size, tables_at, _SEGMENT.size)
         ]
         for segment in self.segments:
-            bare_allowed = segment is self.segments[-1] and segment.kind == TEXT and not segment.flags & SEGMENT_REVERSE
+            alone = segment is self.segments[0] or not segment.flags & SEGMENT_REVERSE
+            bare_allowed = segment is self.segments[-1] and segment.kind == TEXT and alone
             if segment.flags & BARE and not bare_allowed:
-                raise ValueError("key program: only a last, text, unreversed segment is bare")
+                raise ValueError("key program: only a last text segment is bare, reversed if it is alone")
             if segment.kind == MONTH and not self.months:
                 raise ValueError("key program: no months")
 
@@ -141,7 +143,8 @@ def encode_key(program: Program, locale: Any, line: bytes) -> list[bytes]:
     for index, segment in enumerate(program.segments, 1):
         start, end = find_key(program, segment, line)
         part = ENCODERS[segment.kind](program, segment, locale, line[start:end])
-        stages[-1] += part.translate(_COMPLEMENT) if segment.flags & SEGMENT_REVERSE else part
+        backwards = segment.flags & SEGMENT_REVERSE and not segment.flags & BARE
+        stages[-1] += part.translate(_COMPLEMENT) if backwards else part
         if segment.kind == COLLATE and index < len(program.segments):
             stages.append(b"")
     return stages

@@ -20,9 +20,9 @@ HUGE_PAGES_FROM_BYTES = 32 << 20  # below, zeroing whole huge pages costs more t
 ALIGN_BYTES = 64
 KEY_ROOM_BYTES = 24  # left for a header and a key when lines are taken; longer keys leave the last lines for later
 
-_OFFSETS = struct.Struct("=8x2I")  # of a record
+RECORD_BYTES = 16
+_OFFSET = struct.Struct("=8xI4x")  # in a record
 _PREFIX = struct.Struct("=Q")  # at the start of a record
-_HEADER = struct.Struct("=2I")
 
 
 def align(n: int) -> int:
@@ -151,7 +151,7 @@ class LineBuffer:
             self._order.program, self._order.locale, self.view, self.top, self.n, n, self.stop, limit
         )
         if done < n:
-            scanned = self._record(done)[0]
+            (scanned,) = _OFFSET.unpack_from(self.view, self.top - (done + 1) * RECORD_BYTES)
         tail = self.stop - scanned
         self.n = done
         if done < n or end + tail > limit:
@@ -161,22 +161,15 @@ class LineBuffer:
         self.scanned, self.stop = end, end + tail
         return True
 
-    def _record(self, index: int) -> tuple[int, int]:
-        """Offset and length in record `index`."""
-        record: tuple[int, int] = _OFFSETS.unpack_from(self.view, self.top - (index + 1) * _OFFSETS.size)
-        return record
-
     def line(self, index: int) -> tuple[int, int]:
         """Offset and length of the line of record `index` < n, without its separator."""
-        start, length = self._record(index)
-        if self._order.keyed:
-            start, length = _HEADER.unpack_from(self.view, start - _HEADER.size)
-        return start, length
+        line: tuple[int, int] = self._order.kernel.line(self._order.program, self.view, self.top, index)
+        return line
 
     @property
     def last_prefix(self) -> int:
         """Prefix of the last of n >= 1 records."""
-        prefix: int = _PREFIX.unpack_from(self.view, self.top - self.n * _OFFSETS.size)[0]
+        prefix: int = _PREFIX.unpack_from(self.view, self.top - self.n * RECORD_BYTES)[0]
         return prefix
 
     def take_over(self, source: LineBuffer, keep_last: bool = False) -> None:

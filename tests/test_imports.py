@@ -27,6 +27,7 @@ LAYERS = [
     ["_kernel_py_numbers", "_kernel_py_locale"],
     ["_kernel_py_orderings"],
     ["_kernel_py_encode"],
+    ["_kernel_py_records"],
     ["_kernel_py", "_kernel"],
     ["kernel", "storage", "keys"],
     ["plan", "manpage", "stats"],

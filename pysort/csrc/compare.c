@@ -1,6 +1,50 @@
 /* The complete comparison of two records, and the check of the program that defines it. */
 #include "kernel.h"
 
+#include <string.h>
+
+/* What stands for the bytes of a segment's key, NULL for themselves. *drops: whether its table takes some out. */
+static const uint8_t *map_of(const struct ps_program *program, const struct ps_segment *segment, int *drops)
+{
+    *drops = 0;
+    if (segment->table == PS_NO_TABLE)
+        return NULL;
+    const struct ps_table *table = ps_tables(program) + segment->table;
+    *drops = memchr(table->keep, 0, sizeof table->keep) != NULL;
+    return table->map;
+}
+
+static int takes_whole_line(const struct ps_segment *segment)
+{
+    return segment->start_field == 0 && segment->start_char == 0 && segment->flags & PS_SEG_TO_LINE_END &&
+           !(segment->flags & PS_SEG_START_BLANKS);
+}
+
+struct ps_context ps_context_of(const struct ps_program *program, const struct ps_locale *locale)
+{
+    const struct ps_segment *segments = ps_segments(program);
+    struct ps_context context = {.program = program, .locale = locale, .form = PS_LINES};
+    if (program->segment_n == 0) {
+        context.mask = program->flags & PS_REVERSE ? UINT64_MAX : 0;
+        return context;
+    }
+    const struct ps_segment *last = segments + program->segment_n - 1;
+    int drops;
+    const uint8_t *map = map_of(program, last, &drops);
+    context.form = last->flags & PS_SEG_BARE ? PS_STORED : PS_SHORT;
+    for (const struct ps_segment *segment = segments; segment <= last; segment++)
+        if (segment->kind == PS_COLLATE)
+            context.form = PS_STORED;
+    if (segments == last && last->flags & PS_SEG_BARE) {
+        context.mask = last->flags & PS_SEG_REVERSE ? UINT64_MAX : 0;
+        if (!drops) {
+            context.form = takes_whole_line(last) ? PS_WHOLE : PS_SLICE;
+            context.map = map;
+        }
+    }
+    return context;
+}
+
 const struct ps_segment *ps_stage_end(const struct ps_program *program, uint32_t stage)
 {
     const struct ps_segment *segments = ps_segments(program);
@@ -27,26 +71,29 @@ int ps_compare_lines(struct ps_context *context, const uint8_t *a, size_t a_n, c
 }
 
 /* Keys of one stage whose prefixes are equal: see compare_at in radix.c. */
-static int compare_stage(const uint8_t *arena_a, const struct ps_record *a, const uint8_t *arena_b,
-                         const struct ps_record *b)
+static int compare_stage(const struct ps_context *context, const uint8_t *arena_a, const struct ps_record *a,
+                         const uint8_t *arena_b, const struct ps_record *b)
 {
-    size_t shorter = a->length < b->length ? a->length : b->length;
-    size_t known = shorter < 8 ? shorter : 8;
-    return ps_compare_bytes(arena_a + a->offset + known, a->length - known, arena_b + b->offset + known,
-                            b->length - known);
+    if (context->form == PS_SHORT && a->length & PS_IN_LINE)
+        return 0;
+    const struct ps_header x = ps_key_of(context->form, a), y = ps_key_of(context->form, b);
+    const size_t shorter = x.length < y.length ? x.length : y.length;
+    const size_t known = shorter < 8 ? shorter : 8;
+    const int order = ps_compare_mapped(context->map, arena_a + x.offset + known, x.length - known,
+                                        arena_b + y.offset + known, y.length - known);
+    return context->mask ? -order : order;
 }
 
 int ps_compare(struct ps_context *context, const uint8_t *arena_a, const struct ps_record *a, const uint8_t *arena_b,
                const struct ps_record *b)
 {
     const struct ps_program *program = context->program;
-    int order = compare_stage(arena_a, a, arena_b, b);
-    if (program->segment_n == 0)
-        return program->flags & PS_REVERSE ? -order : order;
-    if (order)
+    int order = compare_stage(context, arena_a, a, arena_b, b);
+    if (order || context->form == PS_LINES)
         return order;
 
-    const struct ps_header line_a = ps_header_of(arena_a, a), line_b = ps_header_of(arena_b, b);
+    const struct ps_header line_a = ps_line_of(context->form, arena_a, a);
+    const struct ps_header line_b = ps_line_of(context->form, arena_b, b);
     const uint8_t *text_a = arena_a + line_a.offset, *text_b = arena_b + line_b.offset;
     const struct ps_segment *last = ps_segments(program) + program->segment_n - 1;
     struct ps_record x = *a, y = *b;
@@ -63,7 +110,7 @@ int ps_compare(struct ps_context *context, const uint8_t *arena_a, const struct 
         ps_next_stage(arena_b, &y);
         if (x.prefix != y.prefix)
             return x.prefix < y.prefix ? -1 : 1;
-        order = compare_stage(arena_a, &x, arena_b, &y);
+        order = compare_stage(context, arena_a, &x, arena_b, &y);
         if (order)
             return order;
     }
@@ -87,7 +134,7 @@ static size_t find_pair(const struct ps_program *program, const struct ps_locale
                         const uint8_t *top, size_t n, int least, int most)
 {
     const struct ps_record *records = (const struct ps_record *)(const void *)top;
-    struct ps_context context = {program, locale, {{NULL, NULL}, {0, 0}, 0}};
+    struct ps_context context = ps_context_of(program, locale);
     size_t i = 1;
     for (; i < n; i++) {
         const int order = compare_neighbours(&context, arena, records - i, records - 1 - i);
@@ -119,7 +166,7 @@ int ps_presorted(const struct ps_program *program, const struct ps_locale *local
                  const uint8_t *top, size_t n)
 {
     const struct ps_record *records = (const struct ps_record *)(const void *)top;
-    struct ps_context context = {program, locale, {{NULL, NULL}, {0, 0}, 0}};
+    struct ps_context context = ps_context_of(program, locale);
     const int equal = program->flags & PS_UNIQUE ? 0 : 1; /* how equal ones count */
     int direction = 1;
     for (size_t i = 1; i < n && direction != 0 && !context.scratch.failed; i++) {
@@ -136,6 +183,13 @@ int ps_presorted(const struct ps_program *program, const struct ps_locale *local
     return direction;
 }
 
+struct ps_header ps_line_at(const struct ps_program *program, const uint8_t *arena, const uint8_t *top, size_t index)
+{
+    const struct ps_record *record = (const struct ps_record *)(const void *)top - 1 - index;
+    const enum ps_form form = ps_context_of(program, NULL).form;
+    return form == PS_LINES ? (struct ps_header){record->offset, record->length} : ps_line_of(form, arena, record);
+}
+
 static int segment_is_valid(const struct ps_program *program, uint32_t index)
 {
     const struct ps_segment *segment = ps_segments(program) + index;
@@ -147,7 +201,8 @@ static int segment_is_valid(const struct ps_program *program, uint32_t index)
     if (segment->kind == PS_MONTH && program->months_n == 0)
         return 0;
     if (segment->flags & PS_SEG_BARE)
-        return segment->kind == PS_TEXT && index == program->segment_n - 1 && !(segment->flags & PS_SEG_REVERSE);
+        return segment->kind == PS_TEXT && index == program->segment_n - 1 &&
+               (index == 0 || !(segment->flags & PS_SEG_REVERSE));
     return 1;
 }
 

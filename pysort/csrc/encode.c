@@ -66,7 +66,7 @@ static void encode_segment(const struct ps_program *program, const struct ps_seg
     uint8_t *begin = sink->at;
     ps_find_key(program, segment, line, line_end, &key, &key_end);
     encoders[segment->kind](program, segment, locale, key, key_end, sink);
-    if (segment->flags & PS_SEG_REVERSE)
+    if (segment->flags & PS_SEG_REVERSE && !(segment->flags & PS_SEG_BARE))
         for (uint8_t *p = begin; p < sink->at; p++)
             *p = (uint8_t)~*p;
 }
@@ -100,25 +100,66 @@ static size_t encode_key(const struct ps_program *program, const struct ps_local
     return first_length;
 }
 
+/* A key that is a part of its line. Returns 0 when it has to be stored and there is no room. */
+static int address_slice(const struct ps_context *context, uint8_t *arena, struct ps_record *record, size_t *at,
+                         size_t limit)
+{
+    const struct ps_header line = {record->offset, record->length};
+    const uint8_t *text = arena + line.offset, *key, *key_end;
+    ps_find_key(context->program, ps_segments(context->program), text, text + line.length, &key, &key_end);
+    const size_t before = (size_t)(key - text), length = (size_t)(key_end - key);
+    const size_t behind = line.length - before - length;
+    record->prefix = ps_load_mapped(context->map, key, length) ^ context->mask;
+    if (context->form == PS_WHOLE && line.length < PS_IN_LINE) {
+        record->length = line.length | PS_IN_LINE;
+    } else if (context->form == PS_SLICE && before <= PS_SLICE_MAX && length <= PS_SLICE_MAX &&
+               behind <= 2 * PS_SLICE_MAX) {
+        record->length =
+            (uint32_t)(behind << 2 * PS_SLICE_BITS | length << PS_SLICE_BITS | before) | PS_IN_LINE;
+    } else {
+        if (limit < *at || limit - *at < sizeof line + length)
+            return 0;
+        memcpy(arena + *at, &line, sizeof line);
+        memcpy(arena + *at + sizeof line, key, length);
+        record->offset = (uint32_t)(*at + sizeof line);
+        record->length = (uint32_t)length;
+        *at += sizeof line + length;
+    }
+    return 1;
+}
+
+/* A key that is encoded, and stored unless it is whole in the prefix. Returns 0 when there is no room. */
+static int store_key(const struct ps_context *context, uint8_t *arena, struct ps_record *record, size_t *at,
+                     size_t limit)
+{
+    const struct ps_header line = {record->offset, record->length};
+    if (limit < *at || limit - *at < sizeof line)
+        return 0;
+    uint8_t *key = arena + *at + sizeof line;
+    struct sink sink = {key, arena + limit, 0};
+    const size_t length = encode_key(context->program, context->locale, &line, arena, &sink);
+    if (sink.full)
+        return 0;
+    record->prefix = ps_load_prefix(key, length) ^ context->mask;
+    if (context->form == PS_SHORT && length <= sizeof record->prefix && line.length < PS_IN_LINE) {
+        record->length = line.length | PS_IN_LINE;
+        return 1;
+    }
+    memcpy(arena + *at, &line, sizeof line);
+    *at = (size_t)(sink.at - arena);
+    record->offset = (uint32_t)(key - arena);
+    record->length = (uint32_t)length;
+    return 1;
+}
+
 size_t ps_encode(const struct ps_program *program, const struct ps_locale *locale, uint8_t *arena, uint8_t *top,
                  size_t first, size_t last, size_t *at, size_t limit)
 {
+    const struct ps_context context = ps_context_of(program, locale);
     struct ps_record *records = (struct ps_record *)(void *)top;
-    for (size_t i = first; i < last; i++) {
-        struct ps_record *record = records - 1 - i;
-        const struct ps_header line = {record->offset, record->length};
-        if (limit < *at || limit - *at < sizeof line)
+    for (size_t i = first; i < last; i++)
+        if (!(context.form < PS_WHOLE ? store_key(&context, arena, records - 1 - i, at, limit)
+                                      : address_slice(&context, arena, records - 1 - i, at, limit)))
             return i;
-        uint8_t *key = arena + *at + sizeof line;
-        struct sink sink = {key, arena + limit, 0};
-        const size_t length = encode_key(program, locale, &line, arena, &sink);
-        if (sink.full)
-            return i;
-        memcpy(arena + *at, &line, sizeof line);
-        *at = (size_t)(sink.at - arena);
-        record->offset = (uint32_t)(key - arena);
-        record->length = (uint32_t)length;
-        record->prefix = ps_load_prefix(key, length);
-    }
     return last;
 }

@@ -16,6 +16,8 @@
  * (no segments in the program) the line is its own key. In keyed order the record addresses the encoded key, and the 8
  * bytes before it (struct ps_header) say where the line is.
  *
+ * Where a key need not be stored its record addresses the line, with PS_IN_LINE in its length: see enum ps_form.
+ *
  * Keys compare by memcmp, a shorter key before a longer one that it begins. A segment that is not exact (PS_COLLATE) ends
  * a stage of the key: its encoding only refines towards the order, so where two keys are equal up to its end, the
  * segment's own comparison (strcoll) decides before the next stage is looked at. A record addresses its first stage.
@@ -33,10 +35,23 @@
 #include <stdint.h>
 
 struct ps_record {
-    uint64_t prefix; /* bytes 0-7 of the key, big-endian, zero-padded; complemented under PS_REVERSE in plain order */
+    uint64_t prefix; /* bytes 0-7 of the key, big-endian, zero-padded; complemented where keys compare backwards */
     uint32_t offset; /* of the line (plain) or of its encoded key (keyed), from the start of the arena */
     uint32_t length; /* of the same, without the line's separator */
 };
+
+/* How the records of a program say where their keys are. */
+#define PS_IN_LINE (UINT32_C(1) << 31) /* in a record's length: its key was not stored, it addresses the line */
+enum ps_form {
+    PS_LINES,  /* plain order: the line is the key */
+    PS_STORED, /* each key is */
+    PS_SHORT,  /* but for those of up to 8 bytes, which are whole in the prefix; no encoding begins another one */
+    PS_WHOLE,  /* the key is the line, translated when it is compared: none is stored */
+    PS_SLICE,  /* the key is so much of the line: none is stored but long ones, as they are in the line. PS_IN_LINE's
+                * other bits are the lengths of what is before the key (10), the key (10) and what is behind it (11) */
+};
+#define PS_SLICE_BITS 10
+#define PS_SLICE_MAX ((UINT32_C(1) << PS_SLICE_BITS) - 1)
 
 struct ps_header {
     uint32_t offset; /* of the line */
@@ -65,7 +80,7 @@ struct ps_header {
 #define PS_SEG_START_BLANKS 2u /* skip blanks at the start position (b) */
 #define PS_SEG_END_BLANKS 4u   /* skip blanks before counting end_char (b on the end position) */
 #define PS_SEG_TO_LINE_END 8u  /* no end position was given */
-#define PS_SEG_BARE 16u /* last segment, text, not reversed: bytes as they are, neither escaped nor terminated */
+#define PS_SEG_BARE 16u /* last segment, text, reversed only if alone: bytes as they are, not escaped, terminated, complemented */
 
 #define PS_SEG_COLLATED 32u /* PS_RANDOM: of the strxfrm of each NUL-separated piece, not of the bytes */
 
@@ -179,11 +194,61 @@ static inline int ps_compare_bytes(const uint8_t *a, size_t a_n, const uint8_t *
     return order ? order : (a_n > b_n) - (a_n < b_n);
 }
 
+/* 8 bytes as ps_load_prefix_fast, translated unless map is NULL. */
+static inline uint64_t ps_load_mapped(const uint8_t *map, const uint8_t *p, size_t n)
+{
+    if (map == NULL)
+        return ps_load_prefix_fast(p, n);
+    uint64_t value = 0;
+    for (size_t i = 0; i < 8; i++)
+        value = value << 8 | map[p[i]];
+    if (n < 8)
+        value = n ? value & ~(UINT64_MAX >> (8 * n)) : 0;
+    return value;
+}
+
+/* ps_compare_bytes of translated bytes, unless map is NULL. */
+static inline int ps_compare_mapped(const uint8_t *map, const uint8_t *a, size_t a_n, const uint8_t *b, size_t b_n)
+{
+    if (map == NULL)
+        return ps_compare_bytes(a, a_n, b, b_n);
+    const size_t n = a_n < b_n ? a_n : b_n;
+    for (size_t i = 0; i < n; i++)
+        if (map[a[i]] != map[b[i]])
+            return map[a[i]] < map[b[i]] ? -1 : 1;
+    return (a_n > b_n) - (a_n < b_n);
+}
+
 static inline struct ps_header ps_header_of(const uint8_t *arena, const struct ps_record *record)
 {
     struct ps_header header;
     __builtin_memcpy(&header, arena + record->offset - sizeof header, sizeof header);
     return header;
+}
+
+/* Where the bytes of a record's key are. Not for PS_IN_LINE under PS_SHORT: they are nowhere. */
+static inline struct ps_header ps_key_of(enum ps_form form, const struct ps_record *record)
+{
+    struct ps_header key = {record->offset, record->length};
+    if (form < PS_WHOLE || !(key.length & PS_IN_LINE))
+        return key;
+    key.length &= ~PS_IN_LINE;
+    if (form == PS_SLICE) {
+        key.offset += key.length & PS_SLICE_MAX;
+        key.length = key.length >> PS_SLICE_BITS & PS_SLICE_MAX;
+    }
+    return key;
+}
+
+/* Where the line is that a keyed record belongs to. */
+static inline struct ps_header ps_line_of(enum ps_form form, const uint8_t *arena, const struct ps_record *record)
+{
+    if (!(record->length & PS_IN_LINE))
+        return ps_header_of(arena, record);
+    uint32_t length = record->length & ~PS_IN_LINE;
+    if (form == PS_SLICE)
+        length = (length & PS_SLICE_MAX) + (length >> PS_SLICE_BITS & PS_SLICE_MAX) + (length >> 2 * PS_SLICE_BITS);
+    return (struct ps_header){record->offset, length};
 }
 
 /* lines.c ---------------------------------------------------------------------------------------------------------
@@ -201,7 +266,7 @@ void ps_find_key(const struct ps_program *program, const struct ps_segment *segm
 
 /* encode.c ---------------------------------------------------------------------------------------------------------
  * Encode the keys of records first..last-1, which address lines, as header and key bytes from arena + *at upwards, never
- * past arena + limit, and make the records address them. Returns the index of the first record that was not encoded for
+ * past arena + limit, and make the records address them, as their form wants it. Returns the index of the first record that was not encoded for
  * want of room (last when all were); *at is the new end of the keys. */
 size_t ps_encode(const struct ps_program *program, const struct ps_locale *locale, uint8_t *arena, uint8_t *top,
                  size_t first, size_t last, size_t *at, size_t limit);
@@ -221,8 +286,13 @@ void ps_scratch_free(struct ps_scratch *scratch);
 struct ps_context {
     const struct ps_program *program;
     const struct ps_locale *locale;
+    enum ps_form form;
+    const uint8_t *map; /* PS_WHOLE, PS_SLICE: what stands for a byte of a key when it is compared, or NULL */
+    uint64_t mask;      /* complements prefixes where lines (PS_LINES) or keys compare backwards */
     struct ps_scratch scratch;
 };
+
+struct ps_context ps_context_of(const struct ps_program *program, const struct ps_locale *locale);
 
 /* strcoll's order of two texts with their NULs: piece by piece, fewer pieces before more. */
 int ps_collate_text(struct ps_context *context, const struct ps_table *table, const uint8_t *a, size_t a_n,
@@ -246,6 +316,9 @@ const struct ps_segment *ps_stage_end(const struct ps_program *program, uint32_t
 
 /* Makes the record address the stage behind the one that it addresses. */
 void ps_next_stage(const uint8_t *arena, struct ps_record *record);
+
+/* Where the line of record `index` below `top` is. */
+struct ps_header ps_line_at(const struct ps_program *program, const uint8_t *arena, const uint8_t *top, size_t index);
 
 /* Index of the first record i >= 1 of the n below `top` that is out of order with the one before it (greater, or equal
  * under PS_UNIQUE), n when there is none, PS_NO_MEMORY. */

@@ -109,7 +109,7 @@ static int emit(const struct merge *merge, uint64_t winner, uint8_t **at, uint8_
     const struct ps_record *record = record_at(merge, winner, merge->cursors[winner].next);
     struct ps_header line = {record->offset, record->length};
     if (merge->context->program->segment_n > 0)
-        line = ps_header_of(window, record);
+        line = ps_line_of(merge->context->form, window, record);
     size_t skip = (size_t)merge->state->skip;
     size_t left = line.length - skip;
     size_t room = (size_t)(limit - *at);
@@ -130,7 +130,7 @@ int64_t ps_merge(const struct ps_program *program, const struct ps_locale *local
                  struct ps_cursor *cursors, size_t cursor_n, struct ps_merge *state, uint8_t *out, size_t out_size,
                  size_t *used)
 {
-    struct ps_context context = {program, locale, {{NULL, NULL}, {0, 0}, 0}};
+    struct ps_context context = ps_context_of(program, locale);
     const struct merge merge = {&context, arena, cursors, state, (struct ps_node *)(state + 1), cursor_n};
     const int unique = (program->flags & PS_UNIQUE) != 0;
     uint8_t *at = out;

@@ -302,6 +302,24 @@ static PyObject *drop(PyObject *self, PyObject *tuple)
     return PyLong_FromSize_t(kept);
 }
 
+static PyObject *line(PyObject *self, PyObject *tuple)
+{
+    (void)self;
+    struct arguments args = {0};
+    Py_ssize_t top, index;
+    if (!PyArg_ParseTuple(tuple, "y*w*nn:line", &args.program, &args.arena, &top, &index)) {
+        release(&args);
+        return NULL;
+    }
+    const char *why = index < 0 ? "no such record" : check(&args, top, index + 1, 1);
+    if (why != NULL)
+        return refuse(&args, why);
+    const struct ps_header header = ps_line_at(args.program.buf, args.arena.buf, (uint8_t *)args.arena.buf + top,
+                                               (size_t)index);
+    release(&args);
+    return Py_BuildValue("nn", (Py_ssize_t)header.offset, (Py_ssize_t)header.length);
+}
+
 typedef size_t find_pair(const struct ps_program *, const struct ps_locale *, const uint8_t *, const uint8_t *, size_t);
 
 static PyObject *call_find_pair(find_pair *find, PyObject *tuple)
@@ -480,6 +498,7 @@ static PyMethodDef methods[] = {
     {"split", split, METH_VARARGS, NULL},
     {"sort_part", sort_part, METH_VARARGS, NULL},
     {"drop", drop, METH_VARARGS, NULL},
+    {"line", line, METH_VARARGS, NULL},
     {"check", check_order, METH_VARARGS, NULL},
     {"presorted", presorted, METH_VARARGS, NULL},
     {"repeat", repeat, METH_VARARGS, NULL},

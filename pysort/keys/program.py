@@ -72,7 +72,7 @@ def compile(
     filters: list[bytes] = []
     kinds = [_kind(key, COLLATE if collated else TEXT) for key in keys]
     segments = [
-        _segment(key, kind, index == len(keys), field_separator, tables, filters, transformed)
+        _segment(key, kind, index == len(keys), len(keys) == 1, field_separator, tables, filters, transformed)
         for index, (key, kind) in enumerate(zip(keys, kinds, strict=True), 1)
     ]
     months = _months(tables) if MONTH in kinds else b""
@@ -92,6 +92,7 @@ def _segment(
     key: KeySpec,
     kind: int,
     is_last: bool,
+    is_only: bool,
     field_separator: int | None,
     tables: CharacterTables,
     filters: list[bytes],
@@ -103,7 +104,7 @@ def _segment(
         | START_BLANKS * key.start_blanks
         | END_BLANKS * key.end_blanks
         | TO_LINE_END * key.to_line_end
-        | BARE * (is_last and kind == TEXT and not key.reverse)
+        | BARE * (kind == TEXT and (is_only or (is_last and not key.reverse)))
         | COLLATED * (transformed and kind == RANDOM)
     )
     table = NO_TABLE

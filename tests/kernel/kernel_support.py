@@ -16,6 +16,7 @@ REVERSE, STABLE, UNIQUE, COLLATE_LINES = 1, 2, 4, 8
 TEXT, NUMERIC, COLLATE = 0, 1, 7
 SEGMENT_REVERSE, START_BLANKS, END_BLANKS, TO_LINE_END, BARE = 1, 2, 4, 8, 16
 NO_TABLE, NO_BYTE = 0xFFFFFFFF, 256
+IN_LINE, SLICE_BITS, SLICE_MAX = 1 << 31, 10, 1023  # of a record whose key was not stored
 RECORD = struct.Struct("=QII")
 PART = struct.Struct("=3QqQ")  # struct ps_part
 HEADER = struct.Struct("=II")
@@ -70,7 +71,8 @@ def program_of(order: Order, *, bare: bool = True) -> bytes:
             | START_BLANKS * key.start_blanks
             | END_BLANKS * key.end_blanks
             | TO_LINE_END * (key.end_field is None)
-            | BARE * (bare and kind == TEXT and index == len(order.keys) and not key.reverse)
+            | BARE
+            * (bare and kind == TEXT and (len(order.keys) == 1 or (index == len(order.keys) and not key.reverse)))
         )
         table = NO_TABLE
         if set(key.letters) & set("dfi"):
@@ -92,6 +94,33 @@ def program_of(order: Order, *, bare: bool = True) -> bytes:
             )
         )
     return pack_program(flags, segments, tables, order.separator[0])
+
+
+def storing(program: bytes) -> bytes:
+    """The program whose keys are the same, but stored however short they are: an empty one, bare, comes last."""
+    segment_n = int.from_bytes(program[4:8], sys.byteorder)
+    at = 24 + 16 + 256 + segment_n * 56
+    nothing = pack_segment(TEXT, TO_LINE_END | BARE, counts=(1 << 62, 0, 0, 0))
+    return program[:4] + struct.pack("=I", segment_n + 1) + program[8:at] + nothing + program[at:]
+
+
+def segment_kinds(program: bytes) -> list[tuple[int, int]]:
+    """Kind and flags of each segment."""
+    segment_n = int.from_bytes(program[4:8], sys.byteorder)
+    return [struct.unpack_from("=2I", program, 24 + 16 + 256 + 56 * index) for index in range(segment_n)]
+
+
+def may_be_short(program: bytes) -> bool:
+    """Whether keys of up to 8 bytes are not stored."""
+    kinds = segment_kinds(program)
+    return bool(kinds) and not kinds[-1][1] & BARE and all(kind != COLLATE for kind, _ in kinds)
+
+
+def is_whole_line(program: bytes) -> bool:
+    """Whether the only segment takes all of the line."""
+    (flags,) = [flags for _, flags in segment_kinds(program)]
+    start = struct.unpack_from("=2Q", program, 24 + 16 + 256 + 24)
+    return start == (0, 0) and flags & (TO_LINE_END | START_BLANKS) == TO_LINE_END
 
 
 def prefix_of(key: bytes) -> int:
@@ -160,13 +189,31 @@ class Batch:
         """Prefix, offset and length of record `index`, counted from the top."""
         return RECORD.unpack_from(self.arena, self.top - RECORD.size * (index + 1))
 
-    def addressed(self, index: int) -> bytes:
+    def used(self) -> tuple[bytes, bytes]:
+        """Text and keys, and the records; what is free between them may have been written over."""
+        return bytes(self.arena[: self.keys_end]), bytes(self.arena[self.top - RECORD.size * self.n :])
+
+    def key(self, index: int) -> bytes:
+        """The bytes of its line or arena that a record addresses as its key."""
         _, offset, length = self.record(index)
+        if length & IN_LINE:
+            length ^= IN_LINE
+            if not is_whole_line(self.program):
+                before, length = length & SLICE_MAX, length >> SLICE_BITS & SLICE_MAX
+                offset += before
         return bytes(self.arena[offset : offset + length])
 
     def encoded_keys(self) -> list[bytes]:
+        """All of them stored, or parts of their lines."""
+        if may_be_short(self.program):
+            batch = Batch(self.kernel, self.order, self.lines_scanned(), program=storing(self.program))
+            return batch.encoded_keys()
         self.encode()
-        return [self.addressed(index) for index in range(self.n)]
+        return [self.key(index) for index in range(self.n)]
+
+    def lines_scanned(self) -> list[bytes]:
+        """Those of the records, as long as they have no keys."""
+        return [self.line(self.record(index)[1:]) for index in range(self.n)]
 
     def sort(self) -> list[tuple[int, int]]:
         """Offset and length of the lines in their order."""

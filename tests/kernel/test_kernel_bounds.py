@@ -48,7 +48,9 @@ BROKEN_PROGRAMS = {
     "grouping": pack_program(segments=[pack_segment(NUMERIC, grouping=NO_BYTE + 1)]),
     "bare before the last": pack_program(segments=[pack_segment(TEXT, TO_LINE_END | BARE), pack_segment()]),
     "bare number": pack_program(segments=[pack_segment(NUMERIC, TO_LINE_END | BARE)]),
-    "bare and reversed": pack_program(segments=[pack_segment(TEXT, TO_LINE_END | BARE | SEGMENT_REVERSE)]),
+    "bare and reversed, not alone": pack_program(
+        segments=[pack_segment(), pack_segment(TEXT, TO_LINE_END | BARE | SEGMENT_REVERSE)]
+    ),
 }
 
 GOOD_PROGRAMS = [
@@ -57,6 +59,7 @@ GOOD_PROGRAMS = [
     pack_program(tables=[TABLE]),
     pack_program(segments=[pack_segment(table=1), pack_segment(NUMERIC)], tables=[TABLE, TABLE]),
     pack_program(segments=[pack_segment(), pack_segment(TEXT, TO_LINE_END | BARE)]),
+    pack_program(segments=[pack_segment(TEXT, TO_LINE_END | BARE | SEGMENT_REVERSE)]),
 ]
 
 
@@ -89,6 +92,7 @@ def test_a_damaged_program_is_refused_by_every_function(kernel: ModuleType, prog
         lambda: kernel.sort_part(program, None, arena, SIZE, 0, PART.pack(0, 0, 0, 56, 1)),
         lambda: kernel.split(program, None, arena, SIZE, 0, PART.pack(0, 0, 0, 56, 1), bytearray(256 * PART.size)),
         lambda: kernel.drop(program, arena, SIZE, 0),
+        lambda: kernel.line(program, arena, SIZE, 0),
         lambda: kernel.gather(program, arena, 0, 0, 0, 0, bytearray(9)),
         lambda: merge(kernel, (0, SIZE, 0, 0, 1), program=program),
     ]

@@ -18,10 +18,12 @@ from kernel_support import (
     COLLATE,
     COLLATE_LINES,
     HEADER,
+    IN_LINE,
     RECORD,
     Batch,
     Merge,
     key_definitions,
+    may_be_short,
     open_locale,
     pack_program,
     pack_segment,
@@ -112,13 +114,17 @@ def test_stages_follow_one_another_each_behind_the_lines_header(
 ) -> None:
     order, lines = job
     batch = Batch(kernel, order, lines)
-    headers = [HEADER.pack(*batch.record(index)[1:]) for index in range(batch.n)]
+    spans = [batch.record(index)[1:] for index in range(batch.n)]
+    headers = [HEADER.pack(*span) for span in spans]
     batch.encode()
     expected = b""
     for index, (line, header) in enumerate(zip(lines, headers, strict=True)):
         first, *later = expected_stages(kernel, order, line)
         at = batch.text_bytes + len(expected) + HEADER.size
         prefix = int.from_bytes(first[:8].ljust(8, b"\0"), "big")
+        if may_be_short(batch.program) and len(first) <= 8:
+            assert batch.record(index) == (prefix, spans[index][0], spans[index][1] | IN_LINE)
+            continue
         assert batch.record(index) == (prefix, at, len(first))
         expected += header + first
         expected += b"".join(struct.pack("=I", len(stage)) + header + stage for stage in later)
@@ -152,7 +158,8 @@ def test_keys_that_find_no_room_are_not_started(
     assert at <= limit
     assert batch.arena[batch.text_bytes : at] == whole.arena[whole.text_bytes : at]
     assert batch.arena[limit : batch.top - RECORD.size * batch.n] == beyond
-    assert kernel.encode(*args, done, batch.n, at, whole.keys_end) == (batch.n, whole.keys_end)
+    enough = batch.top - 2 * RECORD.size * batch.n
+    assert kernel.encode(*args, done, batch.n, at, enough) == (batch.n, whole.keys_end)
     assert batch.arena[: whole.keys_end] == whole.arena[: whole.keys_end]
     assert [batch.record(i) for i in range(batch.n)] == [whole.record(i) for i in range(batch.n)]
 

@@ -10,15 +10,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_model import Key, Order, comparison, filtered, key_text, number
 from kernel_support import (
+    BARE,
     HEADER,
+    IN_LINE,
     NUMBERS,
     RECORD,
+    SLICE_MAX,
     Batch,
     key_definitions,
     line_lists,
     orders,
     prefix_of,
     program_of,
+    segment_kinds,
+    storing,
     texts,
 )
 
@@ -173,7 +178,7 @@ def test_numbers_of_any_length_are_exact(kernel: ModuleType, lengths: list[int],
 def test_encoded_keys_are_ordered_as_lines_compare(kernel: ModuleType, order: Order, lines: list[bytes]) -> None:
     order = order._replace(stable=True)
     compare = comparison(order)
-    keys = Batch(kernel, order, lines).encoded_keys()
+    keys = Batch(kernel, order, lines, bare=False).encoded_keys()
     for line_a, key_a in zip(lines, keys, strict=True):
         for line_b, key_b in zip(lines, keys, strict=True):
             assert sign(key_a, key_b) == compare(line_a, line_b), (line_a, line_b)
@@ -185,32 +190,79 @@ def test_encodings_that_are_not_bare_are_free_of_prefixes(kernel: ModuleType, or
     assert not [(a, b) for a in keys for b in keys if a != b and b.startswith(a)]
 
 
-@given(order=orders(min_keys=1), lines=line_lists())
-def test_a_record_addresses_its_key_and_the_header_before_it_the_line(
-    kernel: ModuleType, order: Order, lines: list[bytes]
+def form_of(program: bytes) -> str:
+    """See enum ps_form; a line that is short enough may be its key's slice."""
+    kinds = segment_kinds(program)
+    if not kinds[-1][1] & BARE:
+        return "short"
+    return "slice" if len(kinds) == 1 and b"\0" not in program[24 + 16 + 256 + 56 :][:256] else "stored"
+
+
+@given(order=orders(min_keys=1), lines=line_lists(), bare=st.booleans())
+def test_a_record_addresses_its_line_or_its_key_and_the_header_before_it_the_line(
+    kernel: ModuleType, order: Order, lines: list[bytes], bare: bool
 ) -> None:
-    batch = Batch(kernel, order, lines)
+    batch = Batch(kernel, order, lines, bare=bare)
+    form = form_of(batch.program)
+    mask = (1 << 64) - 1 if form != "short" and order.keys[-1].reverse else 0
     before = [batch.record(index)[1:] for index in range(batch.n)]
-    keys = batch.encoded_keys()
+    keys = Batch(kernel, order, lines, bare=bare).encoded_keys()
+    batch.encode()
     at = batch.text_bytes
     for index, (key, line_span) in enumerate(zip(keys, before, strict=True)):
-        assert batch.record(index) == (prefix_of(key), at + HEADER.size, len(key))
-        assert HEADER.unpack_from(batch.arena, at) == line_span
-        at += HEADER.size + len(key)
+        seen = filtered(key, order.keys[-1].letters) if form == "slice" else key
+        prefix, offset, length = batch.record(index)
+        assert prefix == prefix_of(seen) ^ mask
+        assert kernel.line(batch.program, batch.arena, batch.top, index) == line_span
+        if form == "stored" or (form == "short" and len(key) > 8):
+            assert (offset, length) == (at + HEADER.size, len(key))
+            assert HEADER.unpack_from(batch.arena, at) == line_span
+            at += HEADER.size + len(key)
+        else:
+            assert offset == line_span[0]
+            assert length & IN_LINE
     assert batch.keys_end == at
+
+
+@pytest.mark.parametrize("before_n", [0, 1, SLICE_MAX, SLICE_MAX + 1])
+@pytest.mark.parametrize("key_n", [0, 1, 8, 9, SLICE_MAX, SLICE_MAX + 1])
+@pytest.mark.parametrize("behind_n", [0, 1, 2 * SLICE_MAX, 2 * SLICE_MAX + 1])
+@pytest.mark.parametrize("letters", ["", "f"])
+def test_a_key_is_part_of_its_line_up_to_certain_lengths(
+    kernel: ModuleType, before_n: int, key_n: int, behind_n: int, letters: str
+) -> None:
+    key, end = b"k" * key_n, b"," + b"e" * (behind_n - 1) if behind_n else b""
+    line = b"b" * (before_n - 1) + b"," * (before_n > 0) + key + end
+    number = 2 if before_n else 1
+    order = Order(keys=(Key(number, end_field=number, letters=letters),), field_separator=b",")
+    batch = Batch(kernel, order, [b"first", line])
+    assert batch.encoded_keys()[1] == key
+    is_stored = max(before_n, key_n) > SLICE_MAX or behind_n > 2 * SLICE_MAX
+    assert batch.keys_end - batch.text_bytes == (HEADER.size + key_n if is_stored else 0)
+    assert batch.record(1)[0] == prefix_of(key.upper() if letters else key)
+    assert kernel.line(batch.program, batch.arena, batch.top, 1) == (6, len(line))
+
+
+@pytest.mark.parametrize("letters", ["", "f"])
+@pytest.mark.parametrize("length", [0, 9, 5000])
+def test_a_whole_line_of_any_length_is_its_own_key(kernel: ModuleType, letters: str, length: int) -> None:
+    batch = Batch(kernel, Order(keys=(Key(letters=letters),)), [b"x" * length])
+    batch.encode()
+    assert batch.keys_end == batch.text_bytes
+    assert batch.record(0) == (prefix_of(b"Xx"[not letters :][:1] * min(length, 8)), 0, length | IN_LINE)
 
 
 @given(order=orders(min_keys=1), lines=line_lists(6), data=st.data())
 def test_a_record_that_does_not_fit_is_not_started(
     kernel: ModuleType, order: Order, lines: list[bytes], data: st.DataObject
 ) -> None:
-    whole = Batch(kernel, order, lines)
+    whole = Batch(kernel, order, lines, program=storing(program_of(order, bare=False)))
     keys = whole.encoded_keys()
     ends = [whole.text_bytes]
     for key in keys:
         ends.append(ends[-1] + HEADER.size + len(key))
     limit = data.draw(st.integers(whole.text_bytes, ends[-1]), label="limit")
-    batch = Batch(kernel, order, lines)
+    batch = Batch(kernel, order, lines, program=whole.program)
     untouched = bytes(batch.arena[limit:])
     first = 0
     done, at = kernel.encode(batch.program, None, batch.arena, batch.top, first, batch.n, batch.text_bytes, limit)
@@ -229,11 +281,12 @@ def test_a_record_that_does_not_fit_is_not_started(
 
 def test_the_limit_is_exact_to_the_byte(kernel: ModuleType) -> None:
     order = Order(keys=(Key(),))
+    program = storing(program_of(order, bare=False))
     for length in range(20):
         line = b"x" * length
-        need = len(line) + 1 + HEADER.size + length
+        need = len(line) + 1 + HEADER.size + length + 1
         for limit in range(length + 1, need + 1):
-            batch = Batch(kernel, order, [line])
+            batch = Batch(kernel, order, [line], program=program)
             args = (batch.program, None, batch.arena, batch.top, 0, 1, length + 1, limit)
             assert kernel.encode(*args) == ((1, need) if limit == need else (0, length + 1))
 

@@ -44,12 +44,14 @@ def test_plain_order_is_a_program_without_segments() -> None:
     assert compiled(unique=True, zero_terminated=True) == pack_program(program.UNIQUE, separator=0)
 
 
-def test_only_a_last_unreversed_text_is_bare() -> None:
+def test_only_a_last_text_is_bare_and_if_reversed_an_only_one() -> None:
     ended, reversed_flags = pack_segment(), program.TO_LINE_END | program.SEGMENT_REVERSE
     number = pack_segment(program.NUMERIC)
     assert compiled(KEY) == pack_program(segments=[bare()])
     assert compiled(KEY, KEY) == pack_program(segments=[ended, bare()])
-    assert compiled(key(reverse=True)) == pack_program(segments=[pack_segment(flags=reversed_flags)])
+    backwards = pack_segment(flags=reversed_flags | program.BARE)
+    assert compiled(key(reverse=True)) == pack_program(segments=[backwards])
+    assert compiled(KEY, key(reverse=True)) == pack_program(segments=[ended, pack_segment(flags=reversed_flags)])
     assert compiled(KEY, key("n")) == pack_program(segments=[ended, number])
 
 
