@@ -147,19 +147,22 @@ class RunGenerator:
         self._write(full, sorting)
         buffer, other = self._share_memory(full)
         ended = buffer.load(read)
+        sorting = buffer.start_sort()
         while buffer.n:
-            sorting = buffer.start_sort()
-            is_last = ended
+            is_last, following = ended, None
             if not is_last and other is not buffer:
                 other.begin(buffer)
                 ended = other.load(read)
+                sorting.end_sort()
+                following = other.start_sort()  # while this one is written
             self._write(buffer, sorting)
             if is_last:
                 break
-            if other is buffer:
+            if following is None:
                 buffer.begin(buffer)
                 ended = buffer.load(read)
-            buffer, other = other, buffer
+                following = buffer.start_sort()
+            buffer, other, sorting = other, buffer, following
         self.close()
         self._finish_run()
         return self._runs

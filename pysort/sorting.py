@@ -76,7 +76,7 @@ class Sorting:
         n = max(self._workers.n, 1)
         return [(self.n * i // n, self.n * (i + 1) // n) for i in range(n)]
 
-    def _end_sort(self) -> int:
+    def end_sort(self) -> int:
         """Wait for it. Returns how many records are kept."""
         for job in self._jobs:  # while jobs add more
             job.wait()
@@ -108,7 +108,7 @@ class Sorting:
 
     def ends(self) -> tuple[bytes, bytes] | None:
         """The first and the last line of the sorted buffer, if there are any and they are not too long to be copied."""
-        kept = self._end_sort()
+        kept = self.end_sort()
         view, lines = self._arena.view, []
         for index in (0, kept - 1) if kept else ():
             start, length = _RECORD.unpack_from(view, self._arena.size - (self.n - index) * _RECORD.size)
@@ -120,7 +120,7 @@ class Sorting:
     def write(self, outs: list[memoryview], write: Callable[[memoryview], None], top_n: int | None = None) -> None:
         """Hand the sorted lines to `write`, the first top_n of them, in order and in pieces of at most an out; workers
         fill others meanwhile."""
-        n = kept = self._end_sort()
+        n = kept = self.end_sort()
         if top_n is not None:
             n = kept = min(kept, top_n)
         if self._workers.n:
@@ -149,7 +149,7 @@ class Sorting:
             )
             return 0
 
-        batch.job = self._workers.submit(gather)
+        batch.job = self._workers.submit(gather, urgent=True)
         return batch
 
 

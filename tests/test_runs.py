@@ -15,7 +15,11 @@ from hypothesis import strategies as st
 from jobs import Worker, ask_gnu
 from test_sortbuffer import KERNELS, make_order, whole
 
+import pysort
+from pysort import plan
 from pysort.kernel import Order
+from pysort.runs import RunGenerator
+from pysort.sortbuffer import SortBuffer
 
 pytestmark = [
     support.needs_gnu,
@@ -69,6 +73,27 @@ def test_what_is_out_of_order_begins_a_new_run(worker: Worker, threads: list[byt
     shuffled = list(LINES)
     random.Random(1).shuffle(shuffled)
     assert sort(worker, threads, shuffled)["runs_n"] > 3
+
+
+@pytest.mark.parametrize("options", [{}, {"numeric": True}, {"unique": True}], ids=str)
+def test_a_buffer_is_sorted_while_the_one_before_it_is_written(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, options: dict[str, bool]
+) -> None:
+    monkeypatch.setattr(plan, "PARALLEL_MEMORY_BYTES", 0)
+    monkeypatch.setattr(plan, "PARALLEL_INPUT_BYTES", 0)
+    monkeypatch.setenv("LC_ALL", "C")
+    rng = random.Random(2)
+    lines = [b"%d" % rng.randrange(10**9) for _ in range(30_000)]
+    (tmp_path / "in").write_bytes(b"".join(line + b"\n" for line in lines))
+    events: list[str] = []
+    start_sort, write = SortBuffer.start_sort, RunGenerator._write
+    monkeypatch.setattr(SortBuffer, "start_sort", lambda *args: (events.append("sort"), start_sort(*args))[1])
+    monkeypatch.setattr(RunGenerator, "_write", lambda *args: (events.append("write"), write(*args))[1])
+    pysort.sort_file(tmp_path / "in", tmp_path / "out", memory="64K", threads=2, **options)
+    expected = sorted(set(lines) if "unique" in options else lines, key=int if "numeric" in options else None)
+    assert (tmp_path / "out").read_bytes().splitlines() == expected
+    assert events[:6] == ["sort", "write", "sort", "sort", "write", "sort"]
+    assert events.count("sort") == events.count("write") > 6
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.NAME)

@@ -1,7 +1,8 @@
 """A few threads: jobs in, results out in whatever order they are asked for.
 
-A job reads, writes, or calls the kernel, none of which holds the GIL. On _thread and _queue, since threading takes 7 ms
-to import. Whoever starts Workers closes them: a thread that still works keeps the memory it works in.
+A job reads, writes, or calls the kernel, none of which holds the GIL. On _thread and what the interpreter
+has built in, since threading takes 7 ms to import. Whoever starts Workers closes them: a thread that still works keeps
+the memory it works in.
 """
 
 from __future__ import annotations
@@ -11,7 +12,10 @@ from _thread import allocate_lock, start_new_thread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections import deque
     from collections.abc import Callable, Iterable
+else:
+    from _collections import deque
 
 
 class Job:
@@ -54,19 +58,49 @@ class Job:
             return self._result
 
 
+class Waiting:
+    """Jobs that no thread has taken yet: the urgent ones first, else in the order in which they were added."""
+
+    __slots__ = ("_jobs", "_tokens", "_urgent")
+
+    def __init__(self) -> None:
+        self._tokens: SimpleQueue[bool] = SimpleQueue()  # one for each job: True, or for each thread that is to end
+        self._jobs: deque[Job] = deque()
+        self._urgent: deque[Job] = deque()
+
+    def add(self, job: Job, urgent: bool) -> None:
+        (self._urgent if urgent else self._jobs).append(job)
+        self._tokens.put(True)
+
+    def end(self) -> None:
+        """One thread, when those jobs have been taken that are there."""
+        self._tokens.put(False)
+
+    def take(self) -> Job | None:
+        """The next one, as soon as there is one; None for a thread that is to end."""
+        if not self._tokens.get():
+            return None
+        while True:  # there is one for each token, but another thread may be faster
+            for jobs in (self._urgent, self._jobs):
+                try:
+                    return jobs.popleft()
+                except IndexError:
+                    pass
+
+
 class Workers:
     """n threads, fewer where the system gives no more; where it gives none, jobs are run by whoever submits them."""
 
-    __slots__ = ("_ended", "_jobs")
+    __slots__ = ("_ended", "_waiting")
 
     def __init__(self, n: int) -> None:
-        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
+        self._waiting = Waiting()
         self._ended = []
         for _ in range(n):
             ended = allocate_lock()
             ended.acquire()
             try:
-                start_new_thread(_work, (self._jobs, ended))
+                start_new_thread(_work, (self._waiting, ended))
             except RuntimeError:
                 break
             self._ended.append(ended)
@@ -75,10 +109,11 @@ class Workers:
     def n(self) -> int:
         return len(self._ended)
 
-    def submit(self, call: Callable[[], int]) -> Job:
+    def submit(self, call: Callable[[], int], urgent: bool = False) -> Job:
+        """urgent: before others that are waiting, since somebody is going to wait for it."""
         job = Job(call)
         if self._ended:
-            self._jobs.put(job)
+            self._waiting.add(job, urgent)
         else:
             job.run()
         return job
@@ -86,7 +121,7 @@ class Workers:
     def close(self) -> None:
         """Returns when every job that was submitted is done and every thread has ended."""
         for _ in self._ended:
-            self._jobs.put(None)
+            self._waiting.end()
         while self._ended:
             self._ended[-1].acquire()
             self._ended.pop()
@@ -107,8 +142,8 @@ def wait_all(jobs: Iterable[Job]) -> None:
         raise failure
 
 
-def _work(jobs: SimpleQueue[Job | None], ended: object) -> None:
-    while (job := jobs.get()) is not None:
+def _work(waiting: Waiting, ended: object) -> None:
+    while (job := waiting.take()) is not None:
         job.run()
         del job
     ended.release()  # type: ignore[attr-defined]

@@ -236,6 +236,28 @@ def test_without_threads_the_caller_does_the_work(monkeypatch):
     pool.close()
 
 
+def test_urgent_jobs_go_before_those_that_wait():
+    pool = Workers(1)
+    may_end = threading.Event()
+    done = []
+    jobs = [pool.submit(lambda: int(may_end.wait()))]
+    jobs += [pool.submit(lambda name=name: done.append(name) or 0, urgent=name.isupper()) for name in "abCdEF"]
+    may_end.set()
+    wait_all(jobs)
+    assert "".join(done) == "CEFabd"
+    pool.close()
+
+
+@given(urgent=st.lists(st.booleans(), max_size=60), worker_n=st.integers(1, 4))
+def test_every_job_is_done_once(urgent, worker_n):
+    pool = Workers(worker_n)
+    done = []
+    jobs = [pool.submit(lambda i=i: done.append(i) or i, urgent=is_urgent) for i, is_urgent in enumerate(urgent)]
+    assert [job.wait() for job in jobs] == list(range(len(urgent)))
+    assert sorted(done) == list(range(len(urgent)))
+    pool.close()
+
+
 def test_wait_all_waits_for_all_and_raises_what_one_raised():
     pool = Workers(2)
     may_end = threading.Event()
