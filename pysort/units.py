@@ -122,7 +122,10 @@ def parse_batch_size(text: bytes, option: bytes, descriptor_limit: int | None) -
     value = parse_count(text, option)
     if value < _BATCH_SIZE_MIN:
         raise SortError(
-            *_invalid(text, option).parts,
+            b"invalid ",
+            option,
+            b" argument ",
+            quote(text),
             NEXT_MESSAGE,
             b"minimum ",
             option,
@@ -131,7 +134,10 @@ def parse_batch_size(text: bytes, option: bytes, descriptor_limit: int | None) -
         )
     if value > largest:
         raise SortError(
-            *_too_large(text, option).parts,
+            option,
+            b" argument ",
+            quote(text),
+            b" too large",
             NEXT_MESSAGE,
             b"maximum ",
             option,
@@ -140,13 +146,16 @@ def parse_batch_size(text: bytes, option: bytes, descriptor_limit: int | None) -
     return value
 
 
+# GNU sort's messages about numbers show the argument as it is, in ASCII quotes in every locale.
+
+
 def _invalid(text: bytes, option: bytes) -> SortError:
-    return SortError(b"invalid ", option, b" argument ", quote(text))
+    return SortError(b"invalid ", option, b" argument '", text, b"'")
 
 
 def _invalid_suffix(text: bytes, option: bytes) -> SortError:
-    return SortError(b"invalid suffix in ", option, b" argument ", quote(text))
+    return SortError(b"invalid suffix in ", option, b" argument '", text, b"'")
 
 
 def _too_large(text: bytes, option: bytes) -> SortError:
-    return SortError(option, b" argument ", quote(text), b" too large")
+    return SortError(option, b" argument '", text, b"' too large")

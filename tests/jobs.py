@@ -54,6 +54,7 @@ class Worker:
         stdin: bytes = b"",
         pipe: bool = False,
         descriptors: int | None = None,
+        addresses: int | None = None,
         env: Changes | None = None,
     ) -> Answer:
         with laid_out(files or {}) as cwd:
@@ -63,6 +64,7 @@ class Worker:
                 "stdin": stdin.hex(),
                 "pipe": pipe,
                 "descriptors": descriptors,
+                "addresses": addresses,
                 "env": support.environment(env),
             }
             assert self._process.stdin is not None

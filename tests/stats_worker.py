@@ -2,8 +2,8 @@
 
 A start of the interpreter costs many times a small sort; forking lets the property tests run hundreds. A request is a
 line of JSON on standard input: argv (hex), cwd, stdin (hex), pipe (whether stdin is a pipe or a file), descriptors (a
-limit or null), env (the whole environment). The answer is a line of JSON: status, stats (null if the job failed). What
-the job writes is in cwd/.stdout and cwd/.stderr.
+limit or null), addresses (bytes of address space beyond what there are, or null), env (the whole environment). The
+answer is a line of JSON: status, stats (null if the job failed). What the job writes is in cwd/.stdout and cwd/.stderr.
 """
 
 from __future__ import annotations
@@ -71,6 +71,10 @@ def run_in_child(job: dict[str, Any], stats_descriptor: int) -> NoReturn:
     if job["descriptors"]:
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         resource.setrlimit(resource.RLIMIT_NOFILE, (job["descriptors"], hard))
+    if job["addresses"]:
+        with open("/proc/self/statm") as file:
+            used = int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+        resource.setrlimit(resource.RLIMIT_AS, (used + job["addresses"],) * 2)
     report_stats()
     os._exit(cli.main([b"pysort", *(bytes.fromhex(word) for word in job["argv"])]))
 

@@ -156,3 +156,15 @@ def test_a_batch_leaves_room_for_the_standard_descriptors() -> None:
         parse_batch_size(b"18", b"--batch-size", 20)
     with pytest.raises(SortError, match=r"^--batch-size argument '4294967296' too large\n"):
         parse_batch_size(b"4294967296", b"--batch-size", None)
+
+
+@needs_gnu
+@pytest.mark.parametrize("text", [b"\xff'", b"1\\\xff", b"1Z"])
+def test_what_is_no_size_is_shown_as_it_is_in_every_locale(text: bytes) -> None:
+    with pytest.raises(SortError) as raised:
+        parse_size(text, b"-S")
+    message = raised.value.render(b"sort", utf8=True)
+    assert b"argument '" + text + b"'" in message
+    env = {"LANG": "en_US.UTF-8", "LC_MESSAGES": "C", "PATH": os.environ["PATH"]}
+    done = subprocess.run([b"sort", b"-S" + text], env=env, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    assert done.stderr == message
