@@ -80,7 +80,8 @@ class SortPlan:
     run, None for as much as its window has room for. block_bytes: spill block. fan_in: runs merged at once;
     input_fan_in: the same where inputs are among them, each of which costs a descriptor. map_bytes: for mappings and
     aligned buffers, where inputs or runs are mapped or read directly: pages that they touch are this process's.
-    free_bytes: memory that was available at the start, None if that is not known.
+    free_bytes: memory that was available at the start, None if that is not known. input_bytes: the size of all inputs,
+    and the most that their runs take, None if that is not known.
     runs_expected: about as many, rather more, as are made out of sampled inputs, else None. prefetch_n: blocks that a
     merge asks for ahead of each run, None where the user left it open; ahead_bytes: most of all runs together. They
     wait in the kernel's page cache, which is not this process's memory; more would drive out what is still to be read.
@@ -93,6 +94,7 @@ class SortPlan:
         "block_bytes",
         "fan_in",
         "free_bytes",
+        "input_bytes",
         "input_fan_in",
         "map_bytes",
         "memory_bytes",
@@ -139,6 +141,7 @@ class SortPlan:
         arena = max(min(arena, LARGEST_ARENA_BYTES), LEAST_MEMORY_BYTES)
         self.memory_bytes = memory
         self.free_bytes = free_bytes
+        self.input_bytes = input_bytes
         self.out_bytes = out
         self.arena_bytes = arena - arena % ALIGN_BYTES
         # A window is four blocks at least: half of it text, the rest records and keys. Small blocks mean many windows,

@@ -295,6 +295,7 @@ def sort(
         run_access,
         stats.runs,
         compressor=_compressor(options.compress_program, warn),
+        needed_bytes=plan.input_bytes,
     )
     with output, spill:
         sorter = Sorter(order, plan, open_named, output, spill, stats, before_pass)
