@@ -13,9 +13,6 @@ if TYPE_CHECKING:
 
     from pysort.errors import Quoted
 
-# What a file system, or a user's share of it, that is full refuses bytes and new files with.
-FULL = (errno.ENOSPC, errno.EDQUOT)
-
 
 def free_bytes(directory: bytes) -> int | None:
     """Bytes that this user may still take there, a quota not counted; None where that cannot be asked."""

@@ -11,9 +11,9 @@ import errno
 import zlib
 
 from pysort.errors import SortError
+from pysort.storage.handle import NO_MORE_DESCRIPTORS
 from pysort.storage.iostats import IoStats
-from pysort.storage.space import FULL, shortage
-from pysort.storage.spillfile import Extent, SpillCounters, SpilledRun, SpillFile, WriteOutError, run_error
+from pysort.storage.spillfile import FULL, Extent, SpillCounters, SpilledRun, SpillFile, WriteOutError, run_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -206,11 +206,17 @@ class SpillSpace:
         try:  # while there is a descriptor to load them with; without one the file is not to be had either
             import array  # noqa: F401
 
-            import pysort.storage.runreader  # noqa: F401
-        except ImportError:
+            import pysort.storage.runreader
+            import pysort.storage.space  # noqa: F401
+        except (ImportError, OSError):
             pass
         index = self.counters.runs_n
-        file = self._file_in_turn(self._turns(index))
+        try:
+            file = self._file_in_turn(self._turns(index))
+        except SortError as error:
+            if error.errno not in NO_MORE_DESCRIPTORS or not self._files:
+                raise
+            file = self._files[-1]
         child = self._compressor.compress() if self._compressor else None
         if self._compressor is None or child is None:
             return RunWriter(self, file, index)
@@ -255,6 +261,8 @@ class SpillSpace:
 
     def shortage(self, failure: SortError) -> SortError:
         """The failure, and what space runs need and have."""
+        from pysort.storage.space import shortage
+
         return shortage(failure, self.counters.held_bytes, self._needed_bytes, self._directories)
 
     def open_run(self, run: SpilledRun, readers_n: int = 1) -> RunReader:
