@@ -63,10 +63,9 @@ def describe(
 
 
 def _memory_from(options: Options, environment: Environment) -> str:
-    size = options.buffer_size
-    if size is None:
+    if options.buffer_size is None:
         return min(environment.memory_shares())[1]
-    return "-S" if size.resolve(1 << 20) == size.resolve(1 << 30) else "-S, a share of all memory"
+    return environment.granted_memory(options.buffer_size)[1]
 
 
 def _space(directory: bytes) -> tuple[str, int | None, int | None]:

@@ -84,8 +84,9 @@ class SortPlan:
     and the most that their runs take, None if that is not known.
     runs_expected: about as many, rather more, as are made out of sampled inputs, else None. prefetch_n: blocks that a
     merge asks for ahead of each run, None where the user left it open; ahead_bytes: most of all runs together. They
-    wait in the kernel's page cache, which is not this process's memory; more would drive out what is still to be read.
-    top_n: lines that are wanted, None for all.
+    wait in the kernel's page cache, which is not this process's memory but may be its control group's: so they take at
+    most half of what is left beside -S, and are still there when they are read. top_n: lines that are wanted, None for
+    all.
     """
 
     __slots__ = (
@@ -158,7 +159,7 @@ class SortPlan:
         elif parallel_reads_n > 1:  # a piece for each thread
             self.read_bytes = min(parallel_reads_n * self.read_bytes, self.arena_bytes // 4)
         self.prefetch_n = prefetch_n
-        self.ahead_bytes = memory
+        self.ahead_bytes = memory if free_bytes is None else min(memory, max(free_bytes - memory, 0) // 2)
         fan_in = self.arena_bytes // (4 * self.block_bytes)
         if runs_mapped:
             fan_in = min(fan_in, maps // LEAST_WINDOW_BYTES)

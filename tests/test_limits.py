@@ -6,6 +6,8 @@ output is right.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import signal
 import sys
@@ -168,6 +170,15 @@ def test_little_address_space(args: list[str], cwd: Path) -> None:
     assert 0 in statuses
 
 
+@support.needs_gnu
+@pytest.mark.parametrize("limit", ["AS", "DATA"])
+@pytest.mark.parametrize("size", ["-S2G", "-S90%", "-S1T"])
+def test_more_memory_asked_for_than_a_limit_allows(size: str, limit: str, twins: Twins) -> None:
+    """Of a pipe nobody knows how little it will bring."""
+    limits = {limit: 500 << 20}
+    assert twins.compare([size, "-T", "tmp"], data=TEXT, limits=limits) == (0, SORTED, b"")
+
+
 # Disks that are full ----------------------------------------------------------------------------------------------
 
 
@@ -228,3 +239,37 @@ def test_atomic_on_a_full_disk(args: list[str], full: Twins) -> None:
     assert b"No space left on device" in result.stderr
     assert (full.ours / "small/out").read_bytes() == OLD
     assert os.listdir(full.ours / "small") == ["out"]
+
+
+# Control groups ---------------------------------------------------------------------------------------------------
+
+GROUP_BYTES = 64 << 20
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A directory with a file of twice the memory, and the digest of its lines in order."""
+    cwd = tmp_path_factory.mktemp("large")
+    lines = [b"%07d%s\n" % (i * 7919 % 1_200_000, b"x" * 100) for i in range(1_200_000)]
+    (cwd / "in").write_bytes(b"".join(lines))
+    lines.sort()
+    return cwd, hashlib.sha256(b"".join(lines)).hexdigest()
+
+
+@pytest.mark.parametrize(
+    "args",
+    [[], ["-S50%", "--parallel=1"], ["--reader=direct", "--input-reader=direct"], ["-k1,1", "--prefetch=16"]],
+    ids=" ".join,
+)
+def test_a_control_group_that_is_smaller_than_the_input(args: list[str], large: tuple[Path, str]) -> None:
+    """Nobody is killed, though spilled runs and output are pages of the group until they are on the disk."""
+    cwd, expected = large
+    with support.memory_group(GROUP_BYTES) as command:
+        plan = json.loads(support.run([*command, *support.CONTENDER], ["--plan=json", *args, "in"], cwd).stdout)
+        assert plan["memory_bytes"] < GROUP_BYTES
+        assert plan["runs"] > 1
+        result = support.run([*command, *support.CONTENDER], [*args, "-T.", "-oout", "in"], cwd)
+    assert result == (0, b"", b"")
+    with (cwd / "out").open("rb") as file:
+        assert hashlib.file_digest(file, "sha256").hexdigest() == expected
+    assert sorted(os.listdir(cwd)) == ["in", "out"]
