@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
-from bench import hints, peers, readme, scale, startup
+from bench import hints, memory, peers, readme, scale, startup
 from bench.contenders import BenchError
 
 
@@ -33,9 +33,13 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     against = commands.add_parser("peers", help="time pysort against GNU sort and its rivals")
     growth = commands.add_parser("scale", help="how cost grows with size, memory, length of lines and fan-in")
+    peaks = commands.add_parser("memory", help="peak memory of jobs that spill, against -S")
     start = commands.add_parser("startup", help="time the start of an installed pysort")
     advice = commands.add_parser("hints", help="measure what read hints do, on this disk and on a slow one")
     commands.add_parser("readme", help="rewrite the tables in README.md from bench/results")
+    peaks.add_argument("--dir", type=Path, help="where to work (default: the system's)")
+    peaks.add_argument("--smoke", action="store_true", help="a few tiny inputs")
+    peaks.add_argument("--out", type=Path, metavar="DIR", help="write memory.json and memory.md")
     for command in (against, growth, start, advice):
         command.add_argument("--rounds", type=_count, metavar="N", help="rounds of every contender")
         command.add_argument("--dir", type=Path, help="where to work (default: the system's)")
@@ -82,7 +86,7 @@ def main(argv: Sequence[str]) -> int:
             return startup.main(arguments)
         if arguments.command == "readme":
             return readme.main()
-        run = {"hints": hints.main, "peers": peers.main, "scale": scale.main}[arguments.command]
+        run = {"hints": hints.main, "memory": memory.main, "peers": peers.main, "scale": scale.main}[arguments.command]
         return run(arguments, _shown(argv))
     except (BenchError, OSError) as error:
         print(f"bench: {error}", file=sys.stderr)

@@ -59,7 +59,8 @@ class Place:
                 if is_cached(source) is not True:
                     read_once(source)
                 output = self.work / "output"
-                finished = run([*argv, "-o", str(output), str(source)], self.variables)
+                operands = ["-o", str(output), *([] if points[number].piped else [str(source)])]
+                finished = run([*argv, *operands], self.variables, str(source), piped=points[number].piped)
                 if finished.status != 0:
                     raise BenchError(f"{' '.join(points[number].options())} on {source.name}: {finished.failure}")
                 expected = self._verified(output, source, expected)

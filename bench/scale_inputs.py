@@ -41,7 +41,9 @@ KINDS: dict[str, Kind] = {
     "random": (_random, 51),
     "equal": (_equal, len(_LINE) + 1),
     "prefix": (_prefixed, len(_PREFIX) + 17),
-    **{f"length-{n}": (functools.partial(_of_length, n), n + 1) for n in (1, 10, 100, 1000, 10_000)},
+    **{
+        f"length-{n}": (functools.partial(_of_length, n), n + 1) for n in (1, 10, 100, 1000, 10_000, 100_000, 1_000_000)
+    },
 }
 
 

@@ -10,7 +10,8 @@ THREADS = (1, 2)
 
 @dataclass(frozen=True)
 class Point:
-    """One job of pysort. `line` names the curve that it belongs to; x is where on it."""
+    """One job of pysort. `line` names the curve that it belongs to; x is where on it. piped: the input comes from `cat`
+    through a pipe."""
 
     x: float
     line: str
@@ -19,6 +20,8 @@ class Point:
     threads_n: int = 2
     buffer_bytes: int | None = None
     fan_in: int | None = None
+    more: tuple[str, ...] = ()
+    piped: bool = False
 
     def options(self) -> list[str]:
         options = [f"--parallel={self.threads_n}"]
@@ -26,7 +29,7 @@ class Point:
             options.append(f"-S{self.buffer_bytes}b")
         if self.fan_in is not None:
             options.append(f"--batch-size={self.fan_in}")
-        return options
+        return [*options, *self.more]
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from time import perf_counter_ns
 from pysort import __version__, kernel
 from pysort.command_line import parse
 from pysort.environ import Environment
-from pysort.errors import ASCII_PRINTABLE, SortError
+from pysort.errors import ASCII_PRINTABLE, SortError, file_error
 from pysort.keys.locale import PLAIN, category_name, load_locale
 from pysort.keys.spec import parse_key, parse_obsolescent
 from pysort.options import check_atomic, check_check, check_compare_hints
@@ -18,6 +18,7 @@ from pysort.output import Output
 from pysort.prepare import effective_keys, foresee, input_names, make_orders, make_plan, with_threads_for
 from pysort.sorter import check_sorted, sort
 from pysort.stats import SortStats
+from pysort.storage.handle import NO_MORE_DESCRIPTORS
 from pysort.storage.iostats import IoStats
 from pysort.storage.writer import Writer
 
@@ -35,6 +36,10 @@ if TYPE_CHECKING:
     from pysort.progress import Progress
 
 FAILURE = 2
+# Those that GNU sort cleans up for. (SIGPIPE is ignored where there is an -o.)
+ENDING_SIGNALS = (
+    *("SIGALRM", "SIGHUP", "SIGINT", "SIGPROF", "SIGQUIT", "SIGTERM", "SIGUSR2", "SIGVTALRM", "SIGXCPU", "SIGXFSZ"),
+)
 
 
 def run() -> NoReturn:
@@ -56,6 +61,8 @@ def main(argv: Sequence[bytes] | None = None) -> int:
     except MemoryError:
         return report(SortError(b"memory exhausted"), program)
     except Exception as error:
+        if isinstance(error, OSError) and error.errno in NO_MORE_DESCRIPTORS:  # none to load a module with
+            return report(file_error(b"open failed", os.fsencode(error.filename or b""), error), program)
         text = f"internal error: {type(error).__name__}: {error}"
         return report(SortError(os.fsencode(text)), program)
     return FAILURE if messages.lost else 0
@@ -107,7 +114,7 @@ def discard_when_killed() -> None:
         _signal.signal(number, _signal.SIG_DFL)
         os.kill(os.getpid(), number)
 
-    for name in ("SIGHUP", "SIGINT", "SIGTERM"):
+    for name in ENDING_SIGNALS:
         number = getattr(_signal, name)
         if _signal.getsignal(number) == _signal.SIG_DFL:
             _signal.signal(number, end)

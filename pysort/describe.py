@@ -7,6 +7,7 @@ import os
 from pysort.figures import PLAN_FIGURES
 from pysort.storage.access import accesses
 from pysort.storage.readers import check_readable
+from pysort.storage.space import free_bytes
 from pysort.units import MEBI
 
 TYPE_CHECKING = False
@@ -62,18 +63,16 @@ def describe(
 
 
 def _memory_from(options: Options, environment: Environment) -> str:
-    size = options.buffer_size
-    if size is None:
+    if options.buffer_size is None:
         return min(environment.memory_shares())[1]
-    return "-S" if size.resolve(1 << 20) == size.resolve(1 << 30) else "-S, a share of all memory"
+    return environment.granted_memory(options.buffer_size)[1]
 
 
 def _space(directory: bytes) -> tuple[str, int | None, int | None]:
     """Its name, the device it is on, and the bytes that are free there for this user; None where it cannot be asked."""
     name = os.fsdecode(directory)
     try:
-        status = os.statvfs(directory)
-        return name, os.stat(directory).st_dev, status.f_bavail * status.f_frsize
+        return name, os.stat(directory or b"/").st_dev, free_bytes(directory)
     except OSError:
         return name, None, None
 
@@ -81,10 +80,10 @@ def _space(directory: bytes) -> tuple[str, int | None, int | None]:
 def _is_enough(needed_bytes: int, directories: Sequence[tuple[str, int | None, int | None]]) -> bool | None:
     """Whether the runs will find room, an equal share of them in each directory. None where one cannot be asked."""
     room: dict[int | None, int] = {}
-    for _, device, free_bytes in directories:
-        if free_bytes is None:
+    for _, device, free in directories:
+        if free is None:
             return None if needed_bytes else True
-        room[device] = room.get(device, free_bytes) - needed_bytes // len(directories)
+        room[device] = room.get(device, free) - needed_bytes // len(directories)
     return min(room.values()) >= 0
 
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Final
 
+    from pysort.units import SizeSpec
+
 # Taken for the machine's memory where no system call or file tells it.
 UNKNOWN_MEMORY_BYTES = 1 << 30
 
@@ -114,13 +116,27 @@ class Environment:
             room = "the control group" if available == self.cgroup_available_bytes else "the machine"
             share = (available * 3 // 4, f"3/4 of what is available now in {room}")
             shares.append(max(share, (total // 8, f"1/8 of {owner} memory, since less is available now")))
+        shares += self._limit_shares()
+        if self.rss_limit_bytes is not None:
+            shares.append((self.rss_limit_bytes * 15 // 16, "15/16 of the limit on resident memory, ulimit -m"))
+        return shares
+
+    def _limit_shares(self) -> list[tuple[int, str]]:
+        """What may be allocated. Two sort buffers and Python's own must find room, so half of each limit."""
+        shares = []
         if self.data_limit_bytes is not None:
             shares.append((self.data_limit_bytes // 2, "half of the limit on data, ulimit -d"))
         if self.address_space_limit_bytes is not None:
             shares.append((self.address_space_limit_bytes // 2, "half of the limit on address space, ulimit -v"))
-        if self.rss_limit_bytes is not None:
-            shares.append((self.rss_limit_bytes * 15 // 16, "15/16 of the limit on resident memory, ulimit -m"))
         return shares
+
+    def granted_memory(self, size: SizeSpec) -> tuple[int, str]:
+        """Bytes that a sort may use when -S says so, and in words what decided. A share is one of the least of all that
+        limits memory; and, as with GNU sort, what cannot be allocated is not missed."""
+        limits = self.data_limit_bytes, self.address_space_limit_bytes, self.rss_limit_bytes, self.free_bytes
+        asked = size.resolve(_least(self.memory_bytes, *limits) or 0)
+        words = "-S" if asked == size.absolute_bytes else "-S, a share of all memory"
+        return min([(asked, words), *self._limit_shares()])
 
 
 def free_descriptor_n(limit: int | None) -> int | None:

@@ -144,9 +144,10 @@ does not belong to the key any more: `+1 -2` is `-k 2,2`.
 
 = Sizes
 
-_SIZE_ is a number with a unit right behind it: `%` of all memory, `b` for bytes, `K` for 1024 bytes, and `M`, `G`,
-`T`, `P`, `E`, `Z`, `Y`, `R`, `Q` for 1024 times more each. `K`, `M`, `G` and `T` may be small letters. A number alone
-counts in `K`, and `K` or a larger unit alone stands for one of it. Less than 544 bytes are taken for 544.
+_SIZE_ is a number with a unit right behind it: `%` of the memory that there is for this process (the machine's, its
+control group's, what is available now or what `ulimit` allows, whichever is least), `b` for bytes, `K` for 1024 bytes,
+and `M`, `G`, `T`, `P`, `E`, `Z`, `Y`, `R`, `Q` for 1024 times more each. `K`, `M`, `G` and `T` may be small letters. A
+number alone counts in `K`, and `K` or a larger unit alone stands for one of it. Less than 544 bytes are taken for 544.
 
 = Hints
 

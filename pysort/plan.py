@@ -80,11 +80,13 @@ class SortPlan:
     run, None for as much as its window has room for. block_bytes: spill block. fan_in: runs merged at once;
     input_fan_in: the same where inputs are among them, each of which costs a descriptor. map_bytes: for mappings and
     aligned buffers, where inputs or runs are mapped or read directly: pages that they touch are this process's.
-    free_bytes: memory that was available at the start, None if that is not known.
+    free_bytes: memory that was available at the start, None if that is not known. input_bytes: the size of all inputs,
+    and the most that their runs take, None if that is not known.
     runs_expected: about as many, rather more, as are made out of sampled inputs, else None. prefetch_n: blocks that a
     merge asks for ahead of each run, None where the user left it open; ahead_bytes: most of all runs together. They
-    wait in the kernel's page cache, which is not this process's memory; more would drive out what is still to be read.
-    top_n: lines that are wanted, None for all.
+    wait in the kernel's page cache, which is not this process's memory but may be its control group's: so they take at
+    most half of what is left beside -S, and are still there when they are read. top_n: lines that are wanted, None for
+    all.
     """
 
     __slots__ = (
@@ -93,6 +95,7 @@ class SortPlan:
         "block_bytes",
         "fan_in",
         "free_bytes",
+        "input_bytes",
         "input_fan_in",
         "map_bytes",
         "memory_bytes",
@@ -139,6 +142,7 @@ class SortPlan:
         arena = max(min(arena, LARGEST_ARENA_BYTES), LEAST_MEMORY_BYTES)
         self.memory_bytes = memory
         self.free_bytes = free_bytes
+        self.input_bytes = input_bytes
         self.out_bytes = out
         self.arena_bytes = arena - arena % ALIGN_BYTES
         # A window is four blocks at least: half of it text, the rest records and keys. Small blocks mean many windows,
@@ -155,7 +159,7 @@ class SortPlan:
         elif parallel_reads_n > 1:  # a piece for each thread
             self.read_bytes = min(parallel_reads_n * self.read_bytes, self.arena_bytes // 4)
         self.prefetch_n = prefetch_n
-        self.ahead_bytes = memory
+        self.ahead_bytes = memory if free_bytes is None else min(memory, max(free_bytes - memory, 0) // 2)
         fan_in = self.arena_bytes // (4 * self.block_bytes)
         if runs_mapped:
             fan_in = min(fan_in, maps // LEAST_WINDOW_BYTES)

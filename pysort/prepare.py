@@ -49,7 +49,7 @@ def make_plan(options: Options, environment: Environment, files: Sequence[bytes]
     """io: counts what is read of inputs to know them before the sort."""
     memory = environment.default_memory()
     if options.buffer_size is not None:
-        memory = options.buffer_size.resolve(environment.memory_bytes)
+        memory, _ = environment.granted_memory(options.buffer_size)
     batch_size = options.batch_size
     if options.compress_program is not None:
         from pysort.storage.compressor import largest_fan_in

@@ -73,6 +73,7 @@ class RunGenerator:
 
     __slots__ = (
         "_arena",
+        "_before_spilling",
         "_inputs",
         "_last_line",
         "_order",
@@ -97,8 +98,10 @@ class RunGenerator:
         inputs: Inputs,
         spill: SpillSpace,
         stats: SortStats,
+        before_spilling: Callable[[], None],
     ) -> None:
-        """arena, outs: for sort buffers and for what is being written, as the plan has them."""
+        """arena, outs: for sort buffers and for what is being written, as the plan has them. before_spilling: called
+        when it is known that there will be runs, and none is written yet."""
         self._order = order
         self._plan = plan
         self._arena = arena
@@ -107,6 +110,7 @@ class RunGenerator:
         self._inputs = inputs
         self._spill = spill
         self._stats = stats
+        self._before_spilling = before_spilling
         self._spare: Arena | None = None
         self._runs: list[SpilledRun] = []
         self._writer: RunWriter | None = None  # of the run that is being written
@@ -144,6 +148,7 @@ class RunGenerator:
     def _spill_all(self, full: SortBuffer, sorting: Sorting) -> list[SpilledRun]:
         """full: has the whole memory and is being sorted, and more follows."""
         read = self._inputs.readinto
+        self._before_spilling()
         self._write(full, sorting)
         buffer, other = self._share_memory(full)
         ended = buffer.load(read)

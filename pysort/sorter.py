@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import errno
-
 from pysort.arena import Arena
 from pysort.errors import SortError
 from pysort.output import Output
 from pysort.plan import merge_pass
 from pysort.runs import Inputs, RunGenerator
 from pysort.storage.access import accesses
+from pysort.storage.handle import NO_MORE_DESCRIPTORS
 from pysort.storage.readers import STDIN, LineReader, check_readable, open_input
 from pysort.storage.spill import SpillSpace
 from pysort.storage.workers import Workers
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
 
     Write = Callable[[memoryview], None]
     Source = SpilledRun | bytes  # what is merged: bytes name an input
-
-NO_MORE_DESCRIPTORS = (errno.EMFILE, errno.ENFILE)
 
 
 class Sorter:
@@ -83,7 +80,15 @@ class Sorter:
         """Sort all lines of the inputs to the output. Raises SortError."""
         inputs = Inputs(names, self._order.separator, self._open_input, self._stats)
         self._generator = RunGenerator(
-            self._order, self._plan, self._arena, self._outs, self._workers, inputs, self._spill, self._stats
+            self._order,
+            self._plan,
+            self._arena,
+            self._outs,
+            self._workers,
+            inputs,
+            self._spill,
+            self._stats,
+            load_merge,
         )
         runs = self._generator.generate(self._output.write)
         self._stats.runs_n = len(runs) or 1
@@ -91,6 +96,7 @@ class Sorter:
 
     def merge(self, names: Sequence[bytes]) -> None:
         """Merge the inputs to the output, each as it is. Raises SortError."""
+        load_merge()
         sources: list[Source] = list(names)
         for i, name in enumerate(names):
             if self._output.is_input(name):  # gone as soon as the first line is written: it becomes a run
@@ -147,9 +153,6 @@ class Sorter:
 
     def _open(self, sources: Sequence[Source]) -> list[Reader]:
         """Readers of the sources, of all but the last ones where there are no descriptors for more than two."""
-        import pysort.merge
-        import pysort.storage.forecast  # noqa: F401 - while there is a descriptor to load it with
-
         readers: list[Reader] = []
         try:
             for source in sources:
@@ -242,6 +245,15 @@ class Sorter:
         self._arena.close()
 
 
+def load_merge() -> None:
+    """While there is a descriptor to load it with. Without one there is none for what is to be merged: that says so."""
+    try:
+        import pysort.merge
+        import pysort.storage.forecast  # noqa: F401
+    except (ImportError, OSError):
+        pass
+
+
 def _abandon(readers: Sequence[Reader]) -> None:
     """Close them all: an error is under way, or they will be opened again."""
     for reader in readers:
@@ -295,6 +307,7 @@ def sort(
         run_access,
         stats.runs,
         compressor=_compressor(options.compress_program, warn),
+        needed_bytes=plan.input_bytes,
     )
     with output, spill:
         sorter = Sorter(order, plan, open_named, output, spill, stats, before_pass)

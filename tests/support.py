@@ -251,3 +251,38 @@ def small_filesystem(mount_point: Path, size: str) -> Iterator[None]:
         yield
     finally:
         subprocess.run([*become_root, "umount", "-l", str(mount_point)], check=True)
+
+
+def _own_memory_groups() -> Iterator[tuple[Path, str]]:
+    """Of this process, and what the file of the limit is called in them."""
+    try:
+        lines = Path("/proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        return
+    for line in lines:
+        number, controllers, path = line.split(":", 2)
+        if "memory" in controllers.split(","):
+            yield Path(f"/sys/fs/cgroup/memory{path}"), "memory.limit_in_bytes"
+        elif number == "0":
+            yield Path(f"/sys/fs/cgroup{path}"), "memory.max"
+
+
+@contextlib.contextmanager
+def memory_group(limit_bytes: int) -> Iterator[list[str]]:
+    """What to put before a command that is to run in a control group, below our own, with so much memory; or a skip
+    where none can be made."""
+    for parent, limit in _own_memory_groups():
+        group = parent / f"pysort-test-{os.getpid()}"
+        try:
+            group.mkdir()
+        except OSError:
+            continue
+        try:
+            (group / limit).write_text(str(limit_bytes))
+            yield ["sh", "-c", 'echo $$ > "$0"/cgroup.procs && exec "$@"', str(group)]
+            return
+        except OSError:  # the group has no such file: memory is not counted below our own
+            continue
+        finally:
+            group.rmdir()
+    pytest.skip("no control group for memory can be made here")

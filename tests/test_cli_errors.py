@@ -271,22 +271,46 @@ def full_directory(tmp_path: Path) -> object:
         yield tmp_path / "full"
 
 
-def no_space(directory: str) -> re.Pattern[bytes]:
-    """The directory is named, and which part of it did not fit."""
+def no_space(directory: str, needed: bytes = rb"more than \d+ bytes needed") -> re.Pattern[bytes]:
+    """The directory is named, which part of it did not fit, and how much space there is and is not."""
+    name = directory.encode()
     return re.compile(
-        rb"\Asort: [^\n]*" + directory.encode() + rb": No space left on device \(run \d+, offset \d+\)\n\Z"
+        rb"\Asort: write failed: " + name + rb": No space left on device \(run \d+, offset \d+\)\n"
+        rb"sort: temporary space: " + needed + rb", 0 free in " + name + rb"\n\Z"
     )
 
 
+@pytest.mark.parametrize("piped", [False, True], ids=["file", "pipe"])
 @pytest.mark.parametrize("args", [["-S", "16K"], ["-S", "16K", "-o", "keep"], ["-S", "16K", "-u"]])
-def test_a_full_temporary_directory(tmp_path: Path, full_directory: Path, args: list[str]) -> None:
+def test_a_full_temporary_directory(tmp_path: Path, full_directory: Path, args: list[str], piped: bool) -> None:
     (tmp_path / "keep").write_bytes(b"precious\n")
     data = b"".join(b"%d\n" % i for i in range(100_000))
-    result = support.run(support.CONTENDER, [*args, "-T", "full"], tmp_path, data=data)
-    assert no_space("full").match(support.normalized(result.stderr)), result.stderr
+    (tmp_path / "in").write_bytes(data)
+    names = [] if piped else ["in"]
+    result = support.run(support.CONTENDER, [*args, "-T", "full", *names], tmp_path, data=data if piped else b"")
+    # One byte more than the file: its last line might lack the newline.
+    expected = no_space("full") if piped else no_space("full", rb"up to 588891 bytes needed, \d+ written")
+    assert expected.match(support.normalized(result.stderr)), result.stderr
     assert (result.status, result.stdout) == (2, b"")
     assert os.listdir(full_directory) == []
     assert (tmp_path / "keep").read_bytes() == b"precious\n"
+
+
+def test_a_directory_that_takes_no_more_files_is_full(tmp_path: Path) -> None:
+    """The root of the file system is its only inode."""
+    (tmp_path / "tmp").mkdir()
+    lines = [b"%d\n" % i for i in range(100_000)]
+    with support.small_filesystem(tmp_path / "full", "1m,nr_inodes=1"):
+        result = support.run(support.CONTENDER, ["-S16K", "-Tfull", "-Tfull"], tmp_path, data=b"".join(lines))
+        assert (result.status, result.stdout) == (2, b"")
+        assert support.normalized(result.stderr).splitlines()[0] == (
+            b"sort: cannot create temporary file in 'full': No space left on device"
+        )
+        assert b"temporary space: more than 0 bytes needed, 1048576 free in full" in result.stderr
+        for directories in (["-Tfull", "-Ttmp"], ["-Ttmp", "-Tfull"]):
+            result = support.run(support.CONTENDER, ["-S16K", *directories], tmp_path, data=b"".join(lines))
+            assert result == (0, b"".join(sorted(lines)), b"")
+        assert os.listdir(tmp_path / "full") == os.listdir(tmp_path / "tmp") == []
 
 
 def test_another_directory_takes_what_a_full_one_does_not(tmp_path: Path, full_directory: Path) -> None:

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pysort.environ import UNKNOWN_MEMORY_BYTES, Environment
+from pysort.units import parse_size
 
 GIB = 1 << 30
 MIB = 1 << 20
@@ -173,6 +174,37 @@ def test_tmpdir_counts_even_when_it_is_empty(environ, directory):
 )
 def test_default_memory_is_the_least_of_its_shares(facts, expected):
     assert Environment(**facts).default_memory() == expected
+
+
+@pytest.mark.parametrize(
+    ("facts", "size", "expected"),
+    [
+        ({"total_bytes": 16 * GIB}, b"50%", (8 * GIB, "-S, a share of all memory")),
+        ({"total_bytes": 16 * GIB}, b"1G", (GIB, "-S")),
+        ({"total_bytes": 16 * GIB, "cgroup_bytes": 4 * GIB}, b"25%", (GIB, "-S, a share of all memory")),
+        ({"total_bytes": 16 * GIB, "available_bytes": 2 * GIB}, b"50%", (GIB, "-S, a share of all memory")),
+        ({"total_bytes": 16 * GIB, "cgroup_available_bytes": 2 * GIB}, b"50%", (GIB, "-S, a share of all memory")),
+        (
+            {"total_bytes": 16 * GIB, "rss_limit_bytes": 2 * GIB},
+            b"90%",
+            (2 * GIB * 9 // 10, "-S, a share of all memory"),
+        ),
+        ({"total_bytes": 16 * GIB, "available_bytes": 2 * GIB}, b"3G", (3 * GIB, "-S")),  # as the user says
+        ({"total_bytes": 16 * GIB, "data_limit_bytes": GIB}, b"10%", (GIB // 10, "-S, a share of all memory")),
+        (
+            {"total_bytes": 16 * GIB, "data_limit_bytes": GIB},
+            b"90%",
+            (GIB // 2, "half of the limit on data, ulimit -d"),
+        ),
+        (
+            {"total_bytes": 16 * GIB, "address_space_limit_bytes": GIB},
+            b"3G",
+            (GIB // 2, "half of the limit on address space, ulimit -v"),
+        ),
+    ],
+)
+def test_what_is_asked_for_is_granted_as_far_as_it_can_be_had(facts, size, expected):
+    assert Environment(**facts).granted_memory(parse_size(size, b"-S")) == expected
 
 
 def test_a_limit_set_by_the_shell_is_seen():

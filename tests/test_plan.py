@@ -105,7 +105,8 @@ def test_what_is_read_ahead():
     for n in (0, 3):  # as the user says
         plan = SortPlan(MIB, prefetch_n=n, free_bytes=1000)
         assert plan.run_ahead_bytes(1) == plan.run_ahead_bytes(10_000) == n * plan.block_bytes
-    assert SortPlan(8 * MIB).ahead_bytes == 8 * MIB
+    for free_bytes, ahead_bytes in [(None, 8 * MIB), (1 << 30, 8 * MIB), (10 * MIB, MIB), (8 * MIB, 0), (MIB, 0)]:
+        assert SortPlan(8 * MIB, free_bytes=free_bytes).ahead_bytes == ahead_bytes
 
 
 def test_several_threads_read_several_pieces_at_once():

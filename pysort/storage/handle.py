@@ -13,6 +13,7 @@ use() 22 %, by a counter under a lock 33 %.
 
 from __future__ import annotations
 
+import errno
 import os
 from _thread import allocate_lock, get_ident
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from _thread import LockType
 
 STDERR_FD = 2
+NO_MORE_DESCRIPTORS = (errno.EMFILE, errno.ENFILE)
 WAIT_SECONDS = 0.5  # between two looks at the users; whoever leaves wakes close() anyway
 
 

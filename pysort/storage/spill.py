@@ -10,20 +10,18 @@ from __future__ import annotations
 import errno
 import zlib
 
+from pysort.errors import SortError
+from pysort.storage.handle import NO_MORE_DESCRIPTORS
 from pysort.storage.iostats import IoStats
-from pysort.storage.spillfile import Extent, SpillCounters, SpilledRun, SpillFile, WriteOutError, run_error
+from pysort.storage.spillfile import FULL, Extent, SpillCounters, SpilledRun, SpillFile, WriteOutError, run_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pysort.errors import SortError
     from pysort.storage.access import Access
     from pysort.storage.compressor import Child, Compressor
     from pysort.storage.runreader import RunReader
-
-
-FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class RunWriter:
@@ -45,7 +43,8 @@ class RunWriter:
         self.length = 0
 
     def write(self, view: memoryview) -> None:
-        """Raises SortError `write failed: DIRECTORY: REASON (run N, offset M)`; the run is lost."""
+        """Raises SortError `write failed: DIRECTORY: REASON (run N, offset M)`, and what space is needed and free where
+        that is the reason; the run is lost."""
         self._add_checksums(view)
         while len(view):
             n = self._append(view)
@@ -97,7 +96,8 @@ class RunWriter:
 
     def _error(self, error: OSError) -> SortError:
         directory = self._full[0] if self._full else self._file.directory
-        return run_error(b"write failed", directory, self._index, self.length, error)
+        failure = run_error(b"write failed", directory, self._index, self.length, error)
+        return self._space.shortage(failure) if error.errno in FULL else failure
 
     def finish(self) -> SpilledRun:
         space = self._space
@@ -168,6 +168,7 @@ class SpillSpace:
 
     directories: take the runs in turn; each is touched only when its turn comes. block_bytes: unit
     of reading and of checksums. access: how runs are read. compressor: the program that runs pass through.
+    needed_bytes: most that all runs together take at one time, None where that is not known.
     """
 
     __slots__ = (
@@ -175,6 +176,7 @@ class SpillSpace:
         "_compressor",
         "_directories",
         "_files",
+        "_needed_bytes",
         "block_bytes",
         "counters",
         "stats",
@@ -188,12 +190,14 @@ class SpillSpace:
         stats: IoStats,
         *,
         compressor: Compressor | None = None,
+        needed_bytes: int | None = None,
     ) -> None:
         self._directories = directories
         self.block_bytes = block_bytes
         self._access = access
         self.stats = stats
         self._compressor = compressor
+        self._needed_bytes = needed_bytes
         self._files: list[SpillFile] = []
         self.counters = SpillCounters()
 
@@ -202,15 +206,35 @@ class SpillSpace:
         try:  # while there is a descriptor to load them with; without one the file is not to be had either
             import array  # noqa: F401
 
-            import pysort.storage.runreader  # noqa: F401
-        except ImportError:
+            import pysort.storage.runreader
+            import pysort.storage.space  # noqa: F401
+        except (ImportError, OSError):
             pass
         index = self.counters.runs_n
-        file = self._file_in(self._directories[index % len(self._directories)])
+        try:
+            file = self._file_in_turn(self._turns(index))
+        except SortError as error:
+            if error.errno not in NO_MORE_DESCRIPTORS or not self._files:
+                raise
+            file = self._files[-1]
         child = self._compressor.compress() if self._compressor else None
         if self._compressor is None or child is None:
             return RunWriter(self, file, index)
         return CompressedRunWriter(self, file, index, self._compressor, child)
+
+    def _turns(self, first: int) -> list[bytes]:
+        n = len(self._directories)
+        return [self._directories[(first + i) % n] for i in range(n)]
+
+    def _file_in_turn(self, directories: Sequence[bytes]) -> SpillFile:
+        """A file in the first of the directories, one at least, that is not full. Raises SortError."""
+        for directory in directories[:-1]:
+            try:
+                return self._file_in(directory)
+            except SortError as error:
+                if error.errno not in FULL:
+                    raise
+        return self._file_in(directories[-1])
 
     def _file_in(self, directory: bytes) -> SpillFile:
         for file in reversed(self._files):
@@ -220,16 +244,26 @@ class SpillSpace:
 
     def file_beside(self, full: Sequence[bytes]) -> SpillFile | None:
         """A file in the directory whose turn comes after those, None when there is none. Raises SortError."""
-        n = len(self._directories)
-        at = self._directories.index(full[-1])
-        turns = [self._directories[(at + i) % n] for i in range(1, n)]
-        directory = next((name for name in turns if name not in full), None)
-        return None if directory is None else self._file_in(directory)
+        turns = self._turns(self._directories.index(full[-1]))
+        left = [directory for directory in turns if directory not in full]
+        return self._file_in_turn(left) if left else None
 
     def add_file(self, directory: bytes) -> SpillFile:
-        file = SpillFile(directory)
+        """Raises SortError `cannot create temporary file in 'DIRECTORY': ...`."""
+        try:
+            file = SpillFile(directory)
+        except SortError as error:
+            if error.errno not in FULL:
+                raise
+            raise self.shortage(error) from error
         self._files.append(file)
         return file
+
+    def shortage(self, failure: SortError) -> SortError:
+        """The failure, and what space runs need and have."""
+        from pysort.storage.space import shortage
+
+        return shortage(failure, self.counters.held_bytes, self._needed_bytes, self._directories)
 
     def open_run(self, run: SpilledRun, readers_n: int = 1) -> RunReader:
         """A reader from the start of the run, one of readers_n. The hints reach each spill file once, before its

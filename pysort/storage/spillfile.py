@@ -37,6 +37,9 @@ NAME_LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 # to be had.
 WRITE_OUT_ERRORS = (errno.EIO, errno.ENOSPC, errno.EDQUOT)
 
+# What a file system, or a user's share of it, that is full refuses bytes and new files with.
+FULL = (errno.ENOSPC, errno.EDQUOT)
+
 
 class WriteOutError(OSError):
     """Bytes that were taken earlier did not reach the disk."""

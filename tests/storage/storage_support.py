@@ -36,7 +36,7 @@ def message(error: SortError) -> str:
     for part in error.parts:
         if not isinstance(part, Quoted):
             shown.append(part)
-        elif part.style == "shell":
+        elif part.style in ("shell", "next-message"):
             shown.append(part.text)
         else:
             shown.append(b"'%s'" % part.text)

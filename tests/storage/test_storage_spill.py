@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import resource
 import subprocess
 import time
@@ -363,7 +364,10 @@ def test_a_full_disk_names_the_directory_the_run_and_the_offset(tiny_disk):
         with pytest.raises(SortError) as caught:
             spill(space, bytes(2 * MIB))
     # The first run takes one page of the disk's 256.
-    assert message(caught.value) == (f"write failed: {tiny_disk}: No space left on device (run 1, offset {MIB - 4096})")
+    assert message(caught.value) == (
+        f"write failed: {tiny_disk}: No space left on device (run 1, offset {MIB - 4096})\n"
+        f"temporary space: more than {MIB - 4096 + 100} bytes needed, 0 free in {tiny_disk}"
+    )
     assert (caught.value.errno, caught.value.status) == (errno.ENOSPC, 2)
     assert os.listdir(tiny_disk) == []
 
@@ -418,7 +422,36 @@ def test_when_all_directories_are_full_the_one_that_filled_last_is_named(tmp_pat
         room[str(name)] = 5000
     with make_space(*names) as space, pytest.raises(SortError) as caught:
         spill(space, bytes(20_000))
-    assert message(caught.value) == f"write failed: {names[1]}: No space left on device (run 0, offset 10000)"
+    first, second = message(caught.value).split("\n")
+    assert first == f"write failed: {names[1]}: No space left on device (run 0, offset 10000)"
+    # The disk itself is not full here.
+    told = re.fullmatch(
+        r"temporary space: more than 10000 bytes needed, (\d+) free in (.*), (\d+) free in (.*)", second
+    )
+    assert told
+    assert [told[2], told[4]] == [str(name) for name in names]
+    assert int(told[1]) > 0
+
+
+@pytest.mark.parametrize(
+    ("needed", "text"),
+    [
+        (None, "more than 300 bytes needed"),
+        (250, "more than 300 bytes needed"),
+        (999, "up to 999 bytes needed, 300 written"),
+    ],
+)
+def test_a_quota_that_is_used_up(needed, text, tmp_path, room):
+    directory = tmp_path / "quota"
+    directory.mkdir()
+    room[str(directory)] = 300
+    space = SpillSpace([os.fsencode(directory)], BLOCK, access("pread"), IoStats(), needed_bytes=needed)
+    with space, pytest.raises(SortError) as caught:
+        spill(space, bytes(1000))
+    assert message(caught.value) == (
+        f"write failed: {directory}: Disk quota exceeded (run 0, offset 300)\ntemporary space: {text}"
+    )
+    assert caught.value.errno == errno.EDQUOT
 
 
 def test_space_given_back_can_be_written_again(tiny_disk):
