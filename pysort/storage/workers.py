@@ -45,6 +45,14 @@ class Job:
         """Make no call if it has not begun yet. wait() is to be called all the same, and the result means nothing."""
         self._call = None
 
+    def give_up(self) -> None:
+        """Returns when the call has ended, or will not be made."""
+        self.cancel()
+        try:
+            self.wait()
+        except Exception:
+            pass
+
     def wait(self) -> int:
         """The result. Raises what the call raised."""
         with self._done:
