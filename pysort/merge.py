@@ -259,6 +259,8 @@ class Merge:
 
     def close(self) -> None:
         """Nothing works on it any more. The readers stay open."""
+        if self._workers.are_lost:
+            return
         for lines in self._lines:
             if lines.job is not None:
                 lines.job.give_up()

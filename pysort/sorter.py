@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from pysort.storage.workers import Job
 
     Write = Callable[[memoryview], None]
+    OpenInput = Callable[..., InputReader]  # name, number of readers at a time, what it counts with
+    IsOutput = Callable[[bytes], bool]
     Source = SpilledRun | bytes  # what is merged: bytes name an input
     Pieces = Generator[memoryview]  # of lines in order
 
@@ -61,14 +63,13 @@ class Sorter:
         self,
         order: Order,
         plan: SortPlan,
-        open_input: Callable[..., InputReader],
         spill: SpillSpace,
         stats: SortStats,
         before_pass: Callable[[SpillSpace], None] | None = None,
     ) -> None:
         self._order = order
         self._plan = plan
-        self._open_input = open_input
+        self._open_input: OpenInput
         self._spill = spill
         self._stats = stats
         self._before_pass = before_pass
@@ -78,9 +79,9 @@ class Sorter:
         self._workers = Workers(plan.thread_n)
         self._outs = [memoryview(bytearray(plan.out_bytes)) for _ in range(self._workers.n + 1)]
 
-    def sort(self, names: Sequence[bytes], write: Write) -> None:
+    def sort(self, inputs: Readable, write: Write) -> None:
         """Sort all lines of the inputs. Raises SortError."""
-        generator, runs = self._generate(Inputs(names, self._order.separator, self._open_input, self._stats))
+        generator, runs = self._generate(inputs)
         if runs:
             self._write(self._merged_all(runs), write)
             return
@@ -93,9 +94,10 @@ class Sorter:
         generator, runs = self._generate(inputs)
         return self._merged_all(runs) if runs else generator.pieces()
 
-    def merge(self, names: Sequence[bytes], is_output: Callable[[bytes], bool], write: Write) -> None:
+    def merge(self, names: Sequence[bytes], open_input: OpenInput, is_output: IsOutput, write: Write) -> None:
         """Merge the inputs, each as it is. is_output: whether reading a name reads what is written. Raises
         SortError."""
+        self._open_input = open_input
         sources: list[Source] = list(names)
         for i, name in enumerate(names):
             if is_output(name):  # gone as soon as the first line is written: it becomes a run
@@ -258,6 +260,16 @@ class Sorter:
 
         return Forecast(readers, run_bytes, self._plan.ahead_bytes)
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether its threads are in another process."""
+        return self._workers.are_lost
+
+    @property
+    def is_mine(self) -> bool:
+        """Whether this thread is one of its own."""
+        return self._workers.are_me
+
     def close(self) -> None:
         self._workers.close()
         peak_bytes = self._arena.peak_bytes
@@ -323,12 +335,12 @@ def sort(
         compressor=_compressor(options.compress_program, warn),
     )
     with output, spill:
-        sorter = Sorter(order, plan, open_named, spill, stats, before_pass)
+        sorter = Sorter(order, plan, spill, stats, before_pass)
         try:
             if options.merge:
-                sorter.merge(without_repeated_stdin(names), output.is_input, output.write)
+                sorter.merge(without_repeated_stdin(names), open_named, output.is_input, output.write)
             else:
-                sorter.sort(names, output.write)
+                sorter.sort(Inputs(names, order.separator, open_named, stats), output.write)
             output.finish()
         finally:
             sorter.close()

@@ -6,8 +6,10 @@ to import. Whoever starts Workers closes them: a thread that still works keeps t
 
 from __future__ import annotations
 
+import os
+import sys
 from _queue import SimpleQueue
-from _thread import allocate_lock, start_new_thread
+from _thread import allocate_lock, get_ident, start_new_thread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,16 +67,18 @@ class Job:
 class Workers:
     """n threads, fewer where the system gives no more; where it gives none, jobs are run by whoever submits them."""
 
-    __slots__ = ("_ended", "_jobs")
+    __slots__ = ("_ended", "_identities", "_jobs", "_pid")
 
     def __init__(self, n: int) -> None:
+        self._pid = os.getpid()
+        self._identities = []
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
         self._ended = []
         for _ in range(n):
             ended = allocate_lock()
             ended.acquire()
             try:
-                start_new_thread(_work, (self._jobs, ended))
+                self._identities.append(start_new_thread(_work, (self._jobs, ended)))
             except RuntimeError:
                 break
             self._ended.append(ended)
@@ -82,6 +86,17 @@ class Workers:
     @property
     def n(self) -> int:
         return len(self._ended)
+
+    @property
+    def are_lost(self) -> bool:
+        """Whether the threads are not there any more, nor what they held: in a child of fork(), and when the
+        interpreter has ended them since it ends itself. Nobody may wait for their jobs then."""
+        return os.getpid() != self._pid or sys.is_finalizing()
+
+    @property
+    def are_me(self) -> bool:
+        """Whether this is one of the threads."""
+        return get_ident() in self._identities
 
     def submit(self, call: Callable[[], int]) -> Job:
         job = Job(call)
@@ -93,6 +108,8 @@ class Workers:
 
     def close(self) -> None:
         """Returns when every job that was submitted is done and every thread has ended."""
+        if self.are_lost:
+            return
         for _ in self._ended:
             self._jobs.put(None)
         while self._ended:
