@@ -8,8 +8,8 @@ shrink meanwhile.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from typing import TypedDict, Unpack
+from collections.abc import Callable, Iterable, Sequence
+from typing import AnyStr, TypedDict, Unpack
 
 from pysort import kernel
 from pysort.check import Disorder
@@ -17,7 +17,9 @@ from pysort.environ import Environment
 from pysort.errors import SortError
 from pysort.finishing import Counter
 from pysort.keys.locale import load_locale
-from pysort.keys.spec import parse_key
+from pysort.keys.spec import KeySpec, parse_key
+from pysort.linekeys import Key, KeyEncoder
+from pysort.lines import Form, Items, SortedLines
 from pysort.options import Options
 from pysort.output import Output
 from pysort.prepare import effective_keys, make_orders, make_plan, with_threads_for
@@ -25,6 +27,7 @@ from pysort.sorter import check_sorted, sort
 from pysort.stats import SortStats
 from pysort.units import SizeSpec, parse_size
 
+Reform = Callable[[Sequence[KeySpec]], tuple[Options, list[KeySpec]]]
 Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 
 _LETTERS = {
@@ -44,14 +47,11 @@ _LETTERS = {
 class Settings(TypedDict, total=False):
     """The options of the command line by their long names, as keyword arguments; False or 0 is what was not given.
 
-    key: "2,2n" and the like, as after -k, one or several. locale: the name of a locale, whose order text is in; "C",
-    the order of bytes, by default, whatever the environment says. memory: bytes, or a size such as "2G" or "10%".
-    temporary_directories: see -T. threads: see --parallel. field_separator: one byte. header: lines. top: lines; 0
-    writes none. decompress: see -Z. warn: called with a SortError that does not end the sort, such as a header that is
-    not that of the first input.
+    locale: the name of a locale, whose order text is in; "C", the order of bytes, by default, whatever the environment
+    says. memory: bytes, or a size such as "2G" or "10%". temporary_directories: see -T. threads: see --parallel.
+    field_separator: one byte. top: lines; 0 gives none.
     """
 
-    key: str | Sequence[str]
     ignore_leading_blanks: bool
     dictionary_order: bool
     ignore_case: bool
@@ -65,22 +65,32 @@ class Settings(TypedDict, total=False):
     reverse: bool
     stable: bool
     unique: bool
-    zero_terminated: bool
     field_separator: str | bytes
-    header: int
-    header_prefix: str | bytes
     top: int
-    count: bool
-    crlf: bool
-    decompress: bool
     locale: str
     memory: int | str
     temporary_directories: Sequence[Path]
     threads: int
+
+
+class FileSettings(Settings, total=False):
+    """What files have beside that.
+
+    key: "2,2n" and the like, as after -k, one or several. header: lines. decompress: see -Z. warn: called with a
+    SortError that does not end the sort, such as a header that is not that of the first input.
+    """
+
+    key: str | Sequence[str]
+    zero_terminated: bool
+    header: int
+    header_prefix: str | bytes
+    count: bool
+    crlf: bool
+    decompress: bool
     warn: Callable[[SortError], None]
 
 
-def sort_file(inputs: Path | Sequence[Path], output: Path, **settings: Unpack[Settings]) -> None:
+def sort_file(inputs: Path | Sequence[Path], output: Path, **settings: Unpack[FileSettings]) -> None:
     """Sort the lines of one or several files into a file, which may be one of them.
 
     Raises SortError, with errno and filename where a system call failed, and ValueError or TypeError for settings that
@@ -96,7 +106,45 @@ def sort_file(inputs: Path | Sequence[Path], output: Path, **settings: Unpack[Se
     _run(inputs, output, False, settings)
 
 
-def merge_files(inputs: Path | Sequence[Path], output: Path, **settings: Unpack[Settings]) -> None:
+def sort_lines(
+    lines: Iterable[AnyStr],
+    *,
+    key: str | Sequence[str] | Callable[[AnyStr], Key] | None = None,
+    **settings: Unpack[Settings],
+) -> SortedLines[AnyStr]:
+    """Sort lines that are made one after another, however many there are, in the memory that a file of them would take.
+    They are read before this returns, merged while they are taken, and come back as they were given.
+
+    lines: all bytes or all str. The newline that may end a line takes no part in the order. The order of str is that of
+    their code points; a key that is given as text counts the bytes of their UTF-8. Equal lines stay in their order.
+
+    key: as for files; or a function whose results, all bytes, all str, or int and float, are ordered as sorted() has
+    them, nan behind all other numbers. With a function no setting orders but reverse, as that of sorted(), and unique,
+    which keeps the first of the lines with equal keys.
+
+    Raises what making the lines and the function raise, SortError as sort_file() does, TypeError for lines and keys of
+    another type, and ValueError for a newline inside of a line.
+
+    >>> with sort_lines(["pear\\n", "fig\\n", "apple"], memory="1M") as fruit:
+    ...     list(fruit)
+    ['apple', 'fig\\n', 'pear\\n']
+    >>> list(sort_lines([b"ann 31", b"bob 4"], key="2,2n"))
+    [b'bob 4', b'ann 31']
+    >>> list(sort_lines(["ccc", "a", "bb"], key=len, reverse=True))
+    ['ccc', 'bb', 'a']
+    """
+    function = None if key is None or isinstance(key, str | Sequence) else key
+    ways = {name for name, value in settings.items() if value and name in (*_LETTERS, "field_separator", "locale")}
+    if function is not None and ways:
+        raise TypeError(f"what a key function returns is not ordered by {', '.join(sorted(ways))}")
+    options = _options(settings, Settings.__optional_keys__, key if isinstance(key, str | Sequence) else ())
+    form = Form(options, None if function is None else KeyEncoder(function))
+    job = _Job(options, settings.get("locale", "C"), form.order)
+    plan = make_plan(job.options, job.environment, None, job.stats.inputs)
+    return SortedLines(Items(lines, form, job.stats), job.order, plan, job.options, job.environment, job.stats)
+
+
+def merge_files(inputs: Path | Sequence[Path], output: Path, **settings: Unpack[FileSettings]) -> None:
     """Merge files that are sorted by the same settings already into a file, which may be one of them. Raises what
     sort_file() raises.
 
@@ -111,7 +159,7 @@ def merge_files(inputs: Path | Sequence[Path], output: Path, **settings: Unpack[
     _run(inputs, output, True, settings)
 
 
-def check_file(input: Path, **settings: Unpack[Settings]) -> int | None:
+def check_file(input: Path, **settings: Unpack[FileSettings]) -> int | None:
     """The number, counted from 1, of the first line of a file that is out of order, None when it is sorted; with unique
     a line that equals the one before it is out of order. Raises what sort_file() raises.
 
@@ -124,7 +172,7 @@ def check_file(input: Path, **settings: Unpack[Settings]) -> int | None:
     False
     """
     names = [_name(input)]
-    job = _Job(_options(settings).changed(check="c"), settings)
+    job = _Job(_file_options(settings).changed(check="c"), settings.get("locale", "C"))
     plan = make_plan(job.options, job.environment, names, job.stats.inputs)
     try:
         check_sorted(job.order, plan, job.options, names[0], job.stats)
@@ -134,21 +182,23 @@ def check_file(input: Path, **settings: Unpack[Settings]) -> int | None:
 
 
 class _Job:
-    """What a job is made of, beside its files. Raises ValueError."""
+    """What a job is made of, beside what it sorts. Raises ValueError."""
 
-    def __init__(self, options: Options, settings: Settings) -> None:
+    def __init__(self, options: Options, locale_name: str, form: Reform | None = None) -> None:
+        """form: options and keys of what is sorted, for those of what is given."""
         self.environment = Environment.from_process(os.environb)
         implementation = kernel.load(os.environb.get(b"PYSORT_KERNEL"))
         self.options = with_threads_for(implementation, options)
         self.stats = SortStats(implementation.NAME)
-        name = settings.get("locale", "C")
-        locale = load_locale({b"LC_ALL": os.fsencode(name)}, implementation)
+        locale = load_locale({b"LC_ALL": os.fsencode(locale_name)}, implementation)
         if locale.failed:
-            raise ValueError(f"unknown locale: {name!r}")
+            raise ValueError(f"unknown locale: {locale_name!r}")
         try:
             keys = effective_keys(options)
         except SortError as error:
             raise ValueError(str(error)) from None
+        if form is not None:
+            options, keys = form(keys)
         self.order, self.counted = make_orders(options, keys, locale, implementation)
 
     def annotate(self, output: Output) -> None:
@@ -158,11 +208,12 @@ class _Job:
             output.at_end.append(counter.finish)
 
 
-def _run(inputs: Path | Sequence[Path], output: Path, merges: bool, settings: Settings) -> None:
+def _run(inputs: Path | Sequence[Path], output: Path, merges: bool, settings: FileSettings) -> None:
     names = [_name(inputs)] if isinstance(inputs, str | bytes | os.PathLike) else [_name(path) for path in inputs]
     if not names:
         raise ValueError("no input")
-    job = _Job(_options(settings).changed(merge=merges, output=os.fsencode(output)), settings)
+    options = _file_options(settings).changed(merge=merges, output=os.fsencode(output))
+    job = _Job(options, settings.get("locale", "C"))
     plan = make_plan(job.options, job.environment, names, job.stats.inputs)
     warn = settings.get("warn", lambda _: None)
     sort(job.order, plan, job.options, names, job.environment, job.stats, warn, job.annotate)
@@ -174,16 +225,34 @@ def _name(path: Path) -> bytes:
     return b"./-" if name == b"-" else name
 
 
-def _options(settings: Settings) -> Options:
-    """Raises TypeError for an unknown setting, ValueError for a wrong value."""
-    unknown = set(settings).difference(Settings.__annotations__)
+def _file_options(settings: FileSettings) -> Options:
+    """Raises TypeError and ValueError."""
+    key = settings.get("key", ())
+    if not isinstance(key, str | Sequence):
+        raise TypeError("a key function is for lines, not for files: sort_lines(open(...), key=...)")
+    prefix = os.fsencode(settings.get("header_prefix", b""))
+    header = settings.get("header", 0)
+    if header < 0:
+        raise ValueError("a number of lines is not negative")
+    return _options(settings, FileSettings.__optional_keys__, key).changed(
+        zero_terminated=settings.get("zero_terminated", False),
+        header=header,
+        header_prefix=prefix or None,
+        count=settings.get("count", False),
+        crlf=settings.get("crlf", False),
+        decompress=settings.get("decompress", False),
+    )
+
+
+def _options(settings: Settings, known: frozenset[str], key: str | Sequence[str]) -> Options:
+    """What files and lines have in common. known: names of settings. Raises TypeError for an unknown setting,
+    ValueError for a wrong value."""
+    unknown = set(settings).difference(known)
     if unknown:
         raise TypeError(f"unknown setting: {', '.join(sorted(unknown))}")
-    key = settings.get("key", ())
     separator = os.fsencode(settings.get("field_separator", b""))
-    prefix = os.fsencode(settings.get("header_prefix", b""))
     top = settings.get("top")
-    if len(separator) > 1 or min(settings.get("header", 0), top or 0, settings.get("threads", 1) - 1) < 0:
+    if len(separator) > 1 or min(top or 0, settings.get("threads", 1) - 1) < 0:
         raise ValueError("a field separator is one byte, and counts are not negative")
     memory = settings.get("memory")
     try:
@@ -197,14 +266,8 @@ def _options(settings: Settings) -> Options:
         reverse=settings.get("reverse", False),
         stable=settings.get("stable", False),
         unique=settings.get("unique", False),
-        zero_terminated=settings.get("zero_terminated", False),
         field_separator=separator[0] if separator else None,
-        header=settings.get("header", 0),
-        header_prefix=prefix or None,
         top=top,
-        count=settings.get("count", False),
-        crlf=settings.get("crlf", False),
-        decompress=settings.get("decompress", False),
         buffer_size=SizeSpec(absolute_bytes=memory) if isinstance(memory, int) else size,
         temporary_directories=[os.fsencode(path) for path in settings.get("temporary_directories", ())],
         parallel=settings.get("threads"),

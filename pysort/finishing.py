@@ -8,7 +8,7 @@ from pysort.units import KIBI
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator
 
     from pysort.kernel import Order
     from pysort.storage.filters import Headers
@@ -37,34 +37,24 @@ class HeaderFirst:
             self._write(memoryview(headers.text))
 
 
-class Enough(Exception):
-    """All lines that are wanted have been written."""
-
-
-class Top:
-    """Writes the first n lines, and raises Enough when it has."""
-
-    __slots__ = ("_n", "_separator", "_write")
-
-    def __init__(self, n: int, separator: int, write: Write) -> None:
-        self._n = n
-        self._separator = bytes((separator,))
-        self._write = write
-
-    def write(self, view: memoryview) -> None:
-        text = bytes(view)
-        line_n = text.count(self._separator)
-        if line_n < self._n:
-            self._n -= line_n
-            self._write(view)
+def first_lines(n: int, separator: int, pieces: Generator[memoryview]) -> Generator[memoryview]:
+    """The first n lines of text in pieces of any size. No more is asked for than that takes."""
+    end = bytes((separator,))
+    try:
+        for piece in pieces:
+            text = bytes(piece)
+            line_n = text.count(end)
+            if line_n < n:
+                n -= line_n
+                yield piece
+                continue
+            at = 0
+            for _ in range(n):
+                at = text.index(end, at) + 1
+            yield piece[:at]
             return
-        at = 0
-        for _ in range(self._n):
-            at = text.index(self._separator, at) + 1
-        self._n = 0
-        if at:
-            self._write(view[:at])
-        raise Enough
+    finally:
+        pieces.close()
 
 
 class Counter:

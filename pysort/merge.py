@@ -1,8 +1,7 @@
 """Merging runs and inputs: one window of the arena for each, filled again whenever the loser tree finds it empty.
 
-Where there are workers a window has two halves: while the lines of one are merged, a worker fills the other; and what
-has been merged is written while the merge goes on. A run that somebody else has to bring (a pipe), or a program to
-decompress, is read when its lines are needed, and not before.
+Where there are workers a window has two halves: while the lines of one are merged, a worker fills the other. A run that
+somebody else has to bring (a pipe), or a program to decompress, is read when its lines are needed, and not before.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from pysort.storage.readers import LineReader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Generator, Sequence
 
     from pysort.arena import Arena
     from pysort.kernel import Order
@@ -109,7 +108,7 @@ class Merge:
     known. forecast: over the same readers, if they are to be read ahead.
     """
 
-    __slots__ = ("_arena", "_cursors", "_forecast", "_lines", "_order", "_outs", "_state", "_workers", "_writing")
+    __slots__ = ("_arena", "_cursors", "_forecast", "_lines", "_order", "_outs", "_state", "_workers")
 
     def __init__(
         self,
@@ -127,7 +126,6 @@ class Merge:
         self._workers = workers
         self._outs = outs
         self._forecast = forecast
-        self._writing: Job | None = None
         half = window_bytes // 2 - window_bytes // 2 % 64
         has_halves = workers.n > 0 and half >= 4 * longest_line + 4 * max(reader.block_bytes for reader in readers)
         self._lines = []
@@ -144,8 +142,9 @@ class Merge:
     def _window(self, base: int, size: int) -> LineBuffer:
         return LineBuffer(self._order, self._arena.view[base : base + size], MERGE_RECORD_BYTES)
 
-    def run(self, write: Callable[[memoryview], None]) -> None:
-        """Merge everything, handing the lines to `write` in pieces of at most an out."""
+    def pieces(self) -> Generator[memoryview]:
+        """All lines in order, in pieces of at most an out. A piece is good until the next one is asked for; where there
+        are workers, who may write it meanwhile, until the next but one is."""
         kernel = self._order.kernel
         for lines in self._lines:
             self._start_filling(lines)
@@ -167,25 +166,11 @@ class Merge:
             if status >= 0:
                 self._feed(status)
                 continue
-            self._wait_for_writing()
-            self._start_writing(write, out[:filled])
+            yield out[:filled]
             if status == kernel.MERGE_DONE:
-                self._wait_for_writing()
                 return
             outs.reverse()
             out, filled = outs[0], 0
-
-    def _start_writing(self, write: Callable[[memoryview], None], view: memoryview) -> None:
-        def call() -> int:
-            write(view)
-            return 0
-
-        self._writing = self._workers.submit(call)
-
-    def _wait_for_writing(self) -> None:
-        if self._writing is not None:
-            self._writing.wait()
-            self._writing = None
 
     def _feed(self, i: int) -> None:
         """Bring the next lines of run i in: one at least, unless the run is at its end."""
@@ -274,14 +259,11 @@ class Merge:
 
     def close(self) -> None:
         """Nothing works on it any more. The readers stay open."""
-        jobs = [self._writing, *(lines.job for lines in self._lines)]
-        for job in jobs:
-            if job is not None:
-                job.cancel()
-                try:
-                    job.wait()
-                except Exception:
-                    pass
+        if self._workers.are_lost:
+            return
+        for lines in self._lines:
+            if lines.job is not None:
+                lines.job.give_up()
         for lines in self._lines:
             lines.buffer.view.release()
             if lines.spare is not None:

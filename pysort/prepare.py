@@ -45,8 +45,8 @@ def with_threads_for(implementation: Any, options: Options) -> Options:
     return options.changed(parallel=1) if implementation.NAME == "python" else options
 
 
-def make_plan(options: Options, environment: Environment, files: Sequence[bytes], io: IoStats) -> SortPlan:
-    """io: counts what is read of inputs to know them before the sort."""
+def make_plan(options: Options, environment: Environment, files: Sequence[bytes] | None, io: IoStats) -> SortPlan:
+    """files: None where lines come from elsewhere. io: counts what is read of inputs to know them before the sort."""
     memory = environment.default_memory()
     if options.buffer_size is not None:
         memory, _ = environment.granted_memory(options.buffer_size)
@@ -58,9 +58,9 @@ def make_plan(options: Options, environment: Environment, files: Sequence[bytes]
     descriptor_n = free_descriptor_n(environment.descriptor_limit_n) if options.merge else None
     if descriptor_n is not None:  # one for the output, one for the runs in each directory
         descriptor_n -= (options.output is not None) + len(options.temporary_directories or (b"",))
-    total = None if options.decompress else input_bytes(files)
+    total = None if options.decompress or files is None else input_bytes(files)
     sample = None
-    if total is not None and total > memory and not (options.merge or options.check):
+    if files is not None and total is not None and total > memory and not (options.merge or options.check):
         sample = sample_inputs(files, _separator(options), io)
     return SortPlan(
         memory,

@@ -9,7 +9,8 @@ from pysort.storage.readers import LineReader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Generator, Sequence
+    from typing import Protocol
 
     from pysort.kernel import Order
     from pysort.plan import SortPlan
@@ -19,6 +20,13 @@ if TYPE_CHECKING:
     from pysort.storage.spill import RunWriter, SpillSpace
     from pysort.storage.spillfile import SpilledRun
     from pysort.storage.workers import Workers
+
+    class Readable(Protocol):
+        """What lines come from: Inputs, or anything else that is read as they are and then given up."""
+
+        def readinto(self, view: memoryview) -> int: ...
+
+        def abandon(self) -> None: ...
 
 
 class Inputs:
@@ -80,6 +88,7 @@ class RunGenerator:
         "_outs",
         "_plan",
         "_runs",
+        "_sorting",
         "_spare",
         "_spill",
         "_stats",
@@ -95,7 +104,7 @@ class RunGenerator:
         arena: Arena,
         outs: list[memoryview],
         workers: Workers,
-        inputs: Inputs,
+        inputs: Readable,
         spill: SpillSpace,
         stats: SortStats,
         before_spilling: Callable[[], None],
@@ -115,11 +124,12 @@ class RunGenerator:
         self._runs: list[SpilledRun] = []
         self._writer: RunWriter | None = None  # of the run that is being written
         self._last_line: bytes | None = None  # of it, if it may go on
+        self._sorting: Sorting | None = None  # of the one buffer that took everything
         self.peak_bytes = 0  # most that the arenas held
 
-    def generate(self, write: Callable[[memoryview], None]) -> list[SpilledRun]:
-        """The spilled runs; none when everything fitted one buffer, whose lines are given to `write` then. Raises
-        SortError."""
+    def generate(self) -> list[SpilledRun]:
+        """The spilled runs; none when everything fitted one buffer, whose lines are pieces() then. Raises SortError and
+        whatever reading the inputs raises."""
         buffer = self._buffer(self._arena)
         try:
             ended = buffer.load(self._inputs.readinto)
@@ -129,21 +139,24 @@ class RunGenerator:
                 ended = buffer.load(self._inputs.readinto)
                 sorting = buffer.start_sort()
             if ended:
-                sorting.write(self._outs, write, self._plan.top_n)
+                self._sorting = sorting
                 self._stats.longest_line_bytes = buffer.longest
                 return []
             return self._spill_all(buffer, sorting)
         finally:
             self._inputs.abandon()
 
+    def pieces(self) -> Generator[memoryview]:
+        """All lines, where there are no runs. A piece is good until the next one is asked for."""
+        if self._sorting is not None:
+            yield from self._sorting.pieces(self._outs, self._plan.top_n)
+
     def _buffer(self, arena: Arena) -> SortBuffer:
         return SortBuffer(self._order, arena, self._workers, min(self._plan.read_bytes, arena.size // 16 + 1))
 
     def _best(self, sorting: Sorting) -> bytes:
         """The lines of a buffer that may be among those that are wanted."""
-        best: list[bytes] = []
-        sorting.write(self._outs, lambda view: best.append(bytes(view)), self._plan.top_n)
-        return b"".join(best)
+        return b"".join(map(bytes, sorting.pieces(self._outs, self._plan.top_n)))
 
     def _spill_all(self, full: SortBuffer, sorting: Sorting) -> list[SpilledRun]:
         """full: has the whole memory and is being sorted, and more follows."""
@@ -192,7 +205,8 @@ class RunGenerator:
             self._finish_run()
         if self._writer is None:
             self._writer = self._spill.start_run()
-        sorting.write(self._outs, self._writer.write, self._plan.top_n)
+        for piece in sorting.pieces(self._outs, self._plan.top_n):
+            self._writer.write(piece)
         self._last_line = None if ends is None else ends[1]
         spare_bytes = 0 if self._spare is None else self._spare.size
         self.peak_bytes = max(self.peak_bytes, self._arena.size + spare_bytes)

@@ -15,14 +15,14 @@ from pysort.storage.workers import Workers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
     from pysort.environ import Environment
-    from pysort.errors import SortError
     from pysort.kernel import Order
     from pysort.merge import Merge, Reader
     from pysort.options import Options
     from pysort.plan import SortPlan
+    from pysort.runs import Readable
     from pysort.stats import SortStats
     from pysort.storage.compressor import Compressor
     from pysort.storage.filtering import Filters
@@ -30,13 +30,17 @@ if TYPE_CHECKING:
     from pysort.storage.iostats import IoStats
     from pysort.storage.readers import InputReader
     from pysort.storage.spillfile import SpilledRun
+    from pysort.storage.workers import Job
 
     Write = Callable[[memoryview], None]
+    OpenInput = Callable[..., InputReader]  # name, number of readers at a time, what it counts with
+    IsOutput = Callable[[bytes], bool]
     Source = SpilledRun | bytes  # what is merged: bytes name an input
+    Pieces = Generator[memoryview]  # of lines in order
 
 
 class Sorter:
-    """The executor of one plan: sort() or merge() once, then close()."""
+    """The executor of one plan: sort(), merge() or sorted() once, then close()."""
 
     __slots__ = (
         "_arena",
@@ -45,7 +49,6 @@ class Sorter:
         "_input_fan_in",
         "_open_input",
         "_order",
-        "_output",
         "_outs",
         "_plan",
         "_spill",
@@ -57,16 +60,13 @@ class Sorter:
         self,
         order: Order,
         plan: SortPlan,
-        open_input: Callable[..., InputReader],
-        output: Output,
         spill: SpillSpace,
         stats: SortStats,
-        before_pass: Callable[[SpillSpace], None] | None,
+        before_pass: Callable[[SpillSpace], None] | None = None,
     ) -> None:
         self._order = order
         self._plan = plan
-        self._open_input = open_input
-        self._output = output
+        self._open_input: OpenInput
         self._spill = spill
         self._stats = stats
         self._before_pass = before_pass
@@ -76,10 +76,34 @@ class Sorter:
         self._workers = Workers(plan.thread_n)
         self._outs = [memoryview(bytearray(plan.out_bytes)) for _ in range(self._workers.n + 1)]
 
-    def sort(self, names: Sequence[bytes]) -> None:
-        """Sort all lines of the inputs to the output. Raises SortError."""
-        inputs = Inputs(names, self._order.separator, self._open_input, self._stats)
-        self._generator = RunGenerator(
+    def sort(self, inputs: Readable, write: Write) -> None:
+        """Sort all lines of the inputs. Raises SortError."""
+        generator, runs = self._generate(inputs)
+        if runs:
+            self._write(self._merged_all(runs), write)
+            return
+        for piece in generator.pieces():
+            write(piece)
+
+    def sorted(self, inputs: Readable) -> Pieces:
+        """All lines of the inputs. When this returns they have been read, and merged but for the last time. Raises
+        SortError and whatever reading raises; the former comes also out of asking for a piece."""
+        generator, runs = self._generate(inputs)
+        return self._merged_all(runs) if runs else generator.pieces()
+
+    def merge(self, names: Sequence[bytes], open_input: OpenInput, is_output: IsOutput, write: Write) -> None:
+        """Merge the inputs, each as it is. is_output: whether reading a name reads what is written. Raises
+        SortError."""
+        load_merge()
+        self._open_input = open_input
+        sources: list[Source] = list(names)
+        for i, name in enumerate(names):
+            if is_output(name):  # gone as soon as the first line is written: it becomes a run
+                sources[i], _ = self._merge_to_run([name])
+        self._write(self._merged_all(sources), write)
+
+    def _generate(self, inputs: Readable) -> tuple[RunGenerator, list[Source]]:
+        self._generator = generator = RunGenerator(
             self._order,
             self._plan,
             self._arena,
@@ -90,47 +114,32 @@ class Sorter:
             self._stats,
             load_merge,
         )
-        runs = self._generator.generate(self._output.write)
+        runs = generator.generate()
         self._stats.runs_n = len(runs) or 1
-        self._merge_all(list(runs))
+        return generator, list(runs)
 
-    def merge(self, names: Sequence[bytes]) -> None:
-        """Merge the inputs to the output, each as it is. Raises SortError."""
-        load_merge()
-        sources: list[Source] = list(names)
-        for i, name in enumerate(names):
-            if self._output.is_input(name):  # gone as soon as the first line is written: it becomes a run
-                sources[i], _ = self._merge_to_run([name])
-        self._merge_all(sources)
-
-    def _merge_all(self, sources: list[Source]) -> None:
-        while sources:
+    def _merged_all(self, sources: list[Source]) -> Pieces:
+        """Merge them until one more merge, that of the pieces, is the output. Where that takes more descriptors than
+        could be foreseen fewer are merged at once."""
+        while True:
             if self._before_pass is not None:
                 self._before_pass(self._spill)
             merges = merge_pass(len(sources), self._fan_in(sources))
-            is_last = merges == [(0, len(sources))]
-            sources = self._last_pass(sources) if is_last else self._pass(sources, merges)
-        self._output.finish()
+            if merges != [(0, len(sources))]:
+                sources = self._pass(sources, merges)
+                continue
+            readers = self._open(sources)
+            if len(readers) == len(sources):
+                self._stats.merge_passes_n += 1
+                is_sorted = len(readers) == 1 and not isinstance(sources[0], bytes)
+                return self._limited(self._copied(readers[0])) if is_sorted else self._merged(readers)
+            _abandon(readers)
+            self._input_fan_in = max(len(readers) - 1, 2)  # one is for the run
 
     def _fan_in(self, sources: Sequence[Source]) -> int:
         fan_in = self._plan.fan_in_for(self._stats.longest_line_bytes)
         take_descriptors = any(isinstance(source, bytes) or source.compressor for source in sources)
         return min(fan_in, self._input_fan_in) if take_descriptors else fan_in
-
-    def _last_pass(self, sources: list[Source]) -> list[Source]:
-        """Merge everything to the output. Where that takes more descriptors than could be foreseen nothing is done:
-        the sources are returned, to be merged fewer at once."""
-        readers = self._open(sources)
-        if len(readers) == len(sources):
-            self._stats.merge_passes_n += 1
-            if len(readers) == 1 and not isinstance(sources[0], bytes):
-                self._limit(self._output.write, lambda write: self._copy(readers[0], write))
-            else:
-                self._merge(readers, self._output.write)
-            return []
-        _abandon(readers)
-        self._input_fan_in = max(len(readers) - 1, 2)  # one is for the run
-        return sources
 
     def _pass(self, sources: list[Source], merges: Sequence[tuple[int, int]]) -> list[Source]:
         """The sources that are left when these have been merged."""
@@ -148,7 +157,7 @@ class Sorter:
         """Merge as many of the sources as can be opened. Returns the run and their number."""
         writer = self._spill.start_run()  # before the inputs have taken every descriptor
         readers = self._open(sources)
-        self._merge(readers, writer.write)
+        self._write(self._merged(readers), writer.write)
         return writer.finish(), len(readers)
 
     def _open(self, sources: Sequence[Source]) -> list[Reader]:
@@ -172,12 +181,12 @@ class Sorter:
             return InputRun(reader, io, self._order.separator, self._plan.block_bytes, self._stats)
         return self._spill.open_run(source, readers_n)
 
-    def _merge(self, readers: Sequence[Reader], write: Write) -> None:
+    def _merged(self, readers: Sequence[Reader]) -> Pieces:
         self._stats.merges_n += 1
         try:
             merge = self._prepare_merge(readers)
             try:
-                self._limit(write, merge.run)
+                yield from self._limited(merge.pieces())
             finally:
                 merge.close()
         except BaseException:
@@ -203,29 +212,48 @@ class Sorter:
             self._forecast(readers),
         )
 
-    def _copy(self, reader: Reader, write: Write) -> None:
-        """A single run is the output."""
+    def _copied(self, reader: Reader) -> Pieces:
+        """A single run is the output. As with merges a piece is good until the next but one is asked for."""
         try:
-            view = self._arena.view[: self._plan.out_bytes]
-            if len(view) < reader.block_bytes:
-                view = self._arena.view[:]
+            size = min(self._plan.out_bytes, self._arena.size // 2)  # a block at least
+            view, other = self._arena.view[:size], self._arena.view[size : 2 * size]
             while n := reader.readinto(view):
-                write(view[:n])
+                yield view[:n]
                 reader.release()
+                view, other = other, view
         finally:
             reader.close()
 
-    def _limit(self, write: Write, work: Callable[[Write], None]) -> None:
-        """Have work done as far as it writes lines that are wanted."""
+    def _limited(self, pieces: Pieces) -> Pieces:
+        """As far as they are wanted."""
         if self._plan.top_n is None:
-            work(write)
-            return
-        from pysort.finishing import Enough, Top
+            return pieces
+        from pysort.finishing import first_lines
 
+        return first_lines(self._plan.top_n, self._order.separator, pieces)
+
+    def _write(self, pieces: Pieces, write: Write) -> None:
+        """Have a worker write each piece while the next one is made."""
+
+        def job(piece: memoryview) -> Callable[[], int]:
+            def call() -> int:
+                write(piece)
+                return 0
+
+            return call
+
+        writing: Job | None = None
         try:
-            work(Top(self._plan.top_n, self._order.separator, write).write)
-        except Enough:
-            pass
+            for piece in pieces:
+                if writing is not None:
+                    writing.wait()
+                writing = self._workers.submit(job(piece))
+            if writing is not None:
+                writing.wait()
+        finally:
+            if writing is not None:
+                writing.give_up()
+            pieces.close()
 
     def _forecast(self, readers: Sequence[Reader]) -> Forecast | None:
         run_bytes = self._plan.run_ahead_bytes(self._spill.counters.held_bytes)
@@ -234,6 +262,16 @@ class Sorter:
         from pysort.storage.forecast import Forecast
 
         return Forecast(readers, run_bytes, self._plan.ahead_bytes)
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether its threads are in another process."""
+        return self._workers.are_lost
+
+    @property
+    def is_mine(self) -> bool:
+        """Whether this thread is one of its own."""
+        return self._workers.are_me
 
     def close(self) -> None:
         self._workers.close()
@@ -310,12 +348,13 @@ def sort(
         needed_bytes=plan.input_bytes,
     )
     with output, spill:
-        sorter = Sorter(order, plan, open_named, output, spill, stats, before_pass)
+        sorter = Sorter(order, plan, spill, stats, before_pass)
         try:
             if options.merge:
-                sorter.merge(without_repeated_stdin(names))
+                sorter.merge(without_repeated_stdin(names), open_named, output.is_input, output.write)
             else:
-                sorter.sort(names)
+                sorter.sort(Inputs(names, order.separator, open_named, stats), output.write)
+            output.finish()
         finally:
             sorter.close()
             stats.spilled_bytes = spill.counters.written_bytes

@@ -6,7 +6,7 @@ import struct
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Generator
 
     from pysort.arena import Arena
     from pysort.kernel import Order
@@ -117,9 +117,9 @@ class Sorting:
             lines.append(bytes(view[start : start + length]))
         return (lines[0], lines[1]) if lines else None
 
-    def write(self, outs: list[memoryview], write: Callable[[memoryview], None], top_n: int | None = None) -> None:
-        """Hand the sorted lines to `write`, the first top_n of them, in order and in pieces of at most an out; workers
-        fill others meanwhile."""
+    def pieces(self, outs: list[memoryview], top_n: int | None = None) -> Generator[memoryview]:
+        """The sorted lines, the first top_n of them, in order and in pieces of at most an out. A piece is good until
+        the next one is asked for; workers fill others meanwhile."""
         n = kept = self.end_sort()
         if top_n is not None:
             n = kept = min(kept, top_n)
@@ -134,8 +134,9 @@ class Sorting:
             if not batches:
                 return
             batch = batches.pop(0)
-            while not batch.wait(write):
-                self._gather(batch)
+            yield batch.wait()
+            while not batch.is_done:
+                yield self._gather(batch).wait()
             free.append(batch.out)
 
     def _gather(self, batch: Batch) -> Batch:
@@ -166,11 +167,15 @@ class Batch:
         self.index = self.skip = self.used = 0
         self.job: Job | None = None
 
-    def wait(self, write: Callable[[memoryview], None]) -> bool:
-        """Write what has been gathered. Returns whether it was the last of the batch."""
+    def wait(self) -> memoryview:
+        """What has been gathered."""
         if self.job is not None:
             self.job.wait()
-        write(self.out[: self.used])
+        return self.out[: self.used]
+
+    @property
+    def is_done(self) -> bool:
+        """Whether that was the last of the batch."""
         return self.index == self.n
 
 

@@ -100,9 +100,7 @@ def runs_of(
             if not is_last and other is not buffer:
                 other.begin(buffer)
                 ended = other.load(read)
-            pieces: list[bytes] = []
-            lines.write(outs, lambda view, pieces=pieces: pieces.append(bytes(view)))
-            runs.append((buffer.n, b"".join(pieces)))
+            runs.append((buffer.n, b"".join(map(bytes, lines.pieces(outs)))))
             if is_last:
                 break
             if other is buffer:

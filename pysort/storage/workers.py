@@ -7,8 +7,10 @@ the memory it works in.
 
 from __future__ import annotations
 
+import os
+import sys
 from _queue import SimpleQueue
-from _thread import allocate_lock, start_new_thread
+from _thread import allocate_lock, get_ident, start_new_thread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,6 +50,14 @@ class Job:
     def cancel(self) -> None:
         """Make no call if it has not begun yet. wait() is to be called all the same, and the result means nothing."""
         self._call = None
+
+    def give_up(self) -> None:
+        """Returns when the call has ended, or will not be made."""
+        self.cancel()
+        try:
+            self.wait()
+        except Exception:
+            pass
 
     def wait(self) -> int:
         """The result. Raises what the call raised."""
@@ -91,16 +101,18 @@ class Waiting:
 class Workers:
     """n threads, fewer where the system gives no more; where it gives none, jobs are run by whoever submits them."""
 
-    __slots__ = ("_ended", "_waiting")
+    __slots__ = ("_ended", "_identities", "_pid", "_waiting")
 
     def __init__(self, n: int) -> None:
+        self._pid = os.getpid()
+        self._identities = []
         self._waiting = Waiting()
         self._ended = []
         for _ in range(n):
             ended = allocate_lock()
             ended.acquire()
             try:
-                start_new_thread(_work, (self._waiting, ended))
+                self._identities.append(start_new_thread(_work, (self._waiting, ended)))
             except RuntimeError:
                 break
             self._ended.append(ended)
@@ -108,6 +120,17 @@ class Workers:
     @property
     def n(self) -> int:
         return len(self._ended)
+
+    @property
+    def are_lost(self) -> bool:
+        """Whether the threads are not there any more, nor what they held: in a child of fork(), and when the
+        interpreter has ended them since it ends itself. Nobody may wait for their jobs then."""
+        return os.getpid() != self._pid or sys.is_finalizing()
+
+    @property
+    def are_me(self) -> bool:
+        """Whether this is one of the threads."""
+        return get_ident() in self._identities
 
     def submit(self, call: Callable[[], int], urgent: bool = False) -> Job:
         """urgent: before others that are waiting, since somebody is going to wait for it."""
@@ -120,6 +143,8 @@ class Workers:
 
     def close(self) -> None:
         """Returns when every job that was submitted is done and every thread has ended."""
+        if self.are_lost:
+            return
         for _ in self._ended:
             self._waiting.end()
         while self._ended:
