@@ -12,21 +12,23 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import AnyStr, TypedDict, Unpack
 
 from pysort import kernel
-from pysort.check import Disorder
+from pysort.checking import Disorder
 from pysort.environ import Environment
 from pysort.errors import SortError
 from pysort.finishing import Counter
+from pysort.gauge import Gauge, Herald
 from pysort.keys.locale import load_locale
 from pysort.keys.spec import KeySpec, parse_key
 from pysort.linekeys import Key, KeyEncoder
 from pysort.lines import Form, Items, SortedLines
 from pysort.options import Options
 from pysort.output import Output
-from pysort.prepare import effective_keys, make_orders, make_plan, with_threads_for
+from pysort.prepare import effective_keys, foresee, make_orders, make_plan, with_threads_for
 from pysort.sorter import check_sorted, sort
 from pysort.stats import SortStats
 from pysort.units import SizeSpec, parse_size
 
+Progress = Callable[[str, int, int | None], object]
 Reform = Callable[[Sequence[KeySpec]], tuple[Options, list[KeySpec]]]
 Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 
@@ -90,8 +92,14 @@ class FileSettings(Settings, total=False):
     warn: Callable[[SortError], None]
 
 
-def sort_file(inputs: Path | Sequence[Path], output: Path, **settings: Unpack[FileSettings]) -> None:
+def sort_file(
+    inputs: Path | Sequence[Path], output: Path, *, progress: Progress | None = None, **settings: Unpack[FileSettings]
+) -> None:
     """Sort the lines of one or several files into a file, which may be one of them.
+
+    progress: called by this thread, at most ten times a second and once when all is done, with what is being done
+    ("reading", "making runs", "merging", "writing" and the like), the bytes that have been read and written so far, and
+    how many they will be, None where the size of an input is not known. What it raises ends the sort, and comes out.
 
     Raises SortError, with errno and filename where a system call failed, and ValueError or TypeError for settings that
     make no sense.
@@ -103,13 +111,14 @@ def sort_file(inputs: Path | Sequence[Path], output: Path, **settings: Unpack[Fi
     >>> (directory / "sorted").read_text()
     'bob 4\\ncy 19\\nann 31\\n'
     """
-    _run(inputs, output, False, settings)
+    _run(inputs, output, False, progress, settings)
 
 
 def sort_lines(
     lines: Iterable[AnyStr],
     *,
     key: str | Sequence[str] | Callable[[AnyStr], Key] | None = None,
+    progress: Progress | None = None,
     **settings: Unpack[Settings],
 ) -> SortedLines[AnyStr]:
     """Sort lines that are made one after another, however many there are, in the memory that a file of them would take.
@@ -121,6 +130,9 @@ def sort_lines(
     key: as for files; or a function whose results, all bytes, all str, or int and float, are ordered as sorted() has
     them, nan behind all other numbers. With a function no setting orders but reverse, as that of sorted(), and unique,
     which keeps the first of the lines with equal keys.
+
+    progress: as with sort_file(). How many bytes there will be is known when all lines have been read; the last call
+    comes when the last line has been taken.
 
     Raises what making the lines and the function raise, SortError as sort_file() does, TypeError for lines and keys of
     another type, and ValueError for a newline inside of a line.
@@ -141,34 +153,38 @@ def sort_lines(
     form = Form(options, None if function is None else KeyEncoder(function))
     job = _Job(options, settings.get("locale", "C"), form.order)
     plan = make_plan(job.options, job.environment, None, job.stats.inputs)
-    return SortedLines(Items(lines, form, job.stats), job.order, plan, job.options, job.environment, job.stats)
+    herald = None if progress is None else Herald(Gauge("sort", None, job.stats), progress)
+    items = Items(lines, form, job.stats)
+    return SortedLines(items, job.order, plan, job.options, job.environment, job.stats, herald)
 
 
-def merge_files(inputs: Path | Sequence[Path], output: Path, **settings: Unpack[FileSettings]) -> None:
-    """Merge files that are sorted by the same settings already into a file, which may be one of them. Raises what
-    sort_file() raises.
+def merge(
+    inputs: Path | Sequence[Path], output: Path, *, progress: Progress | None = None, **settings: Unpack[FileSettings]
+) -> None:
+    """Merge files that are sorted by the same settings already into a file, which may be one of them. progress, and
+    what is raised: as with sort_file().
 
     >>> import pathlib, tempfile
     >>> directory = pathlib.Path(tempfile.mkdtemp())
     >>> _ = (directory / "a").write_text("1\\n10\\n")
     >>> _ = (directory / "b").write_text("2\\n")
-    >>> merge_files([directory / "a", directory / "b"], directory / "all", numeric=True)
+    >>> merge([directory / "a", directory / "b"], directory / "all", numeric=True)
     >>> (directory / "all").read_text()
     '1\\n2\\n10\\n'
     """
-    _run(inputs, output, True, settings)
+    _run(inputs, output, True, progress, settings)
 
 
-def check_file(input: Path, **settings: Unpack[FileSettings]) -> int | None:
+def check(input: Path, **settings: Unpack[FileSettings]) -> int | None:
     """The number, counted from 1, of the first line of a file that is out of order, None when it is sorted; with unique
     a line that equals the one before it is out of order. Raises what sort_file() raises.
 
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "words"
     >>> _ = path.write_text("a\\nc\\nb\\n")
-    >>> check_file(path)
+    >>> check(path)
     3
-    >>> check_file(path, key="1.2") is None
+    >>> check(path, key="1.2") is None
     False
     """
     names = [_name(input)]
@@ -208,7 +224,9 @@ class _Job:
             output.at_end.append(counter.finish)
 
 
-def _run(inputs: Path | Sequence[Path], output: Path, merges: bool, settings: FileSettings) -> None:
+def _run(
+    inputs: Path | Sequence[Path], output: Path, merges: bool, progress: Progress | None, settings: FileSettings
+) -> None:
     names = [_name(inputs)] if isinstance(inputs, str | bytes | os.PathLike) else [_name(path) for path in inputs]
     if not names:
         raise ValueError("no input")
@@ -216,7 +234,13 @@ def _run(inputs: Path | Sequence[Path], output: Path, merges: bool, settings: Fi
     job = _Job(options, settings.get("locale", "C"))
     plan = make_plan(job.options, job.environment, names, job.stats.inputs)
     warn = settings.get("warn", lambda _: None)
-    sort(job.order, plan, job.options, names, job.environment, job.stats, warn, job.annotate)
+    herald = None
+    if progress is not None:
+        outlook = foresee(job.options, plan, names, job.order.keyed, job.stats.inputs)
+        herald = Herald(Gauge(job.options.mode, outlook, job.stats), progress)
+    sort(job.order, plan, job.options, names, job.environment, job.stats, warn, job.annotate, tick=herald)
+    if herald is not None:
+        herald.finish()
 
 
 def _name(path: Path) -> bytes:

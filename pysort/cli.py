@@ -210,7 +210,8 @@ def perform(
 def start_progress(
     options: Options, plan: SortPlan, files: Sequence[bytes], order: kernel.Order, stats: SortStats, program: bytes
 ) -> Progress:
-    from pysort.progress import DELAY_SECONDS, Gauge, Progress
+    from pysort.gauge import Gauge
+    from pysort.progress import DELAY_SECONDS, Progress
 
     outlook = foresee(options, plan, files, order.keyed, stats.inputs)
     delay_seconds = 0.0 if options.progress == "always" else DELAY_SECONDS if os.isatty(2) else None

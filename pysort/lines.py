@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Sequence
 
     from pysort.environ import Environment
+    from pysort.gauge import Herald
     from pysort.kernel import Order
     from pysort.options import Options
     from pysort.plan import SortPlan
@@ -133,7 +134,8 @@ class Items(Generic[AnyStr]):
         return item if isinstance(item, bytes) else item.encode("utf-8", "surrogatepass")
 
     def abandon(self) -> None:
-        """The lines are the caller's."""
+        """What makes the lines is not held any more; it is the caller's to close."""
+        self._items = iter(())
 
     def given_back(self, pieces: Iterable[memoryview]) -> Iterator[AnyStr]:
         """The items of sorted lines, as they came."""
@@ -181,6 +183,7 @@ class SortedLines(Generic[AnyStr]):
         options: Options,
         environment: Environment,
         stats: SortStats,
+        herald: Herald | None,
     ) -> None:
         """Reads all items. Raises what that raises, and SortError."""
         _, access = accesses(options, plan.map_bytes, plan.run_read_bytes, plan.free_bytes)
@@ -188,10 +191,12 @@ class SortedLines(Generic[AnyStr]):
         self._spill = SpillSpace(directories, plan.block_bytes, access, stats.runs)
         self._lines: Iterator[AnyStr] = _closed()
         self._pieces: Generator[memoryview] = _closed()
-        self._sorter = sorter = Sorter(order, plan, self._spill, stats)
+        self._sorter = sorter = Sorter(order, plan, self._spill, stats, tick=herald)
         try:
             self._pieces = sorter.sorted(items)
-            self._lines = items.given_back(_here(sorter, self._pieces))
+            if herald is not None:
+                herald.gauge.expect_output()
+            self._lines = items.given_back(_here(sorter, self._pieces, stats, herald))
         except BaseException:
             self._release()
             raise
@@ -236,11 +241,19 @@ class SortedLines(Generic[AnyStr]):
             self.close()
 
 
-def _here(sorter: Sorter, pieces: Iterator[memoryview]) -> Iterator[memoryview]:
+def _here(
+    sorter: Sorter, pieces: Iterator[memoryview], stats: SortStats, herald: Herald | None
+) -> Iterator[memoryview]:
+    """The pieces, as long as they are this process's."""
     for piece in pieces:
         yield piece
         if sorter.is_lost:
             raise RuntimeError("another process goes on with these lines")
+        stats.output.count_write(len(piece))
+        if herald is not None:
+            herald()
+    if herald is not None:
+        herald.finish()
 
 
 def _closed() -> Generator[Any]:

@@ -13,101 +13,19 @@ import sys
 from _thread import allocate_lock, start_new_thread
 from time import monotonic, sleep
 
+from pysort.gauge import INTERVAL_SECONDS
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from pysort.outlook import Outlook
-    from pysort.stats import SortStats
+    from pysort.gauge import Gauge
 
-INTERVAL_SECONDS = 0.1
 DELAY_SECONDS = 1.0  # a shorter job has no bar
 ENDING = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
 # What a write brings that fails so, and whose default action ends the process before an error could be told.
 BY_WRITING = {errno.EPIPE: "SIGPIPE", errno.EFBIG: "SIGXFSZ"}
-
-
-class Reading:
-    """phase: what is being done. done_bytes: of total_bytes, which is None where an input's size is not known. part:
-    from 0 to 1, never less than before; None likewise."""
-
-    __slots__ = ("done_bytes", "part", "phase", "total_bytes")
-
-    def __init__(self, phase: str, done_bytes: int, total_bytes: int | None, part: float | None) -> None:
-        self.phase = phase
-        self.done_bytes = done_bytes
-        self.total_bytes = total_bytes
-        self.part = part
-
-
-class Gauge:
-    """How far a job is. A sort reads every byte, and writes it to a run unless everything fits the sort buffer; each
-    merge pass writes what it takes, the last one, or the sort itself, writes the output: the bar is the sum of these.
-    mode: "sort", "merge" or "check"."""
-
-    __slots__ = ("_mode", "_outlook", "_part", "_stats")
-
-    def __init__(self, mode: str, outlook: Outlook | None, stats: SortStats) -> None:
-        self._mode = mode
-        self._outlook = outlook
-        self._stats = stats
-        self._part = 0.0
-
-    def read(self) -> Reading:
-        done = self._done()
-        total = self._total()
-        if total is None:
-            return Reading(self._phase(), done, None, None)
-        self._part = max(self._part, min(done / total, 1.0) if total else 1.0)
-        return Reading(self._phase(), round(self._part * total), total, self._part)
-
-    @property
-    def _input_bytes(self) -> int | None:
-        return None if self._outlook is None else self._outlook.input_bytes
-
-    @property
-    def _has_read_all(self) -> bool:
-        size = self._input_bytes
-        return size is not None and self._stats.input_bytes >= size - 1  # a last separator may be added
-
-    def _done(self) -> int:
-        stats = self._stats
-        if self._mode == "check":
-            return stats.inputs.read_bytes
-        if self._mode == "merge":
-            return stats.runs.write_bytes + stats.output.write_bytes
-        read, spilled = stats.input_bytes, stats.runs.write_bytes
-        if stats.merge_passes_n:  # a program may have compressed the runs
-            spilled = max(spilled, read)
-        return read + spilled + stats.output.write_bytes
-
-    def _total(self) -> int | None:
-        outlook = self._outlook
-        if outlook is None:
-            return None
-        size = outlook.input_bytes
-        if self._mode == "check":
-            return size
-        if self._mode == "merge":
-            return sum(outlook.passes)
-        # Whether it fits the sort buffer was only foreseen: once something is spilled, or all is read, it is known.
-        if self._stats.runs.write_bytes or (outlook.passes and not self._has_read_all):
-            return 2 * size + sum(outlook.passes or (size,))
-        return 2 * size
-
-    def _phase(self) -> str:
-        stats = self._stats
-        if self._mode != "sort":
-            return f"{self._mode.rstrip('e')}ing"
-        if stats.merge_passes_n:
-            passes_n = len(self._outlook.passes) if self._outlook is not None else 0
-            return "merging" if passes_n <= 1 else f"merging {stats.merge_passes_n}/{passes_n}"
-        if stats.output.write_bytes:
-            return "writing"
-        if stats.runs.write_bytes:
-            return "making runs"
-        return "sorting" if self._has_read_all else "reading"
 
 
 class Progress:

@@ -92,6 +92,7 @@ class RunGenerator:
         "_spare",
         "_spill",
         "_stats",
+        "_tick",
         "_workers",
         "_writer",
         "peak_bytes",
@@ -108,9 +109,11 @@ class RunGenerator:
         spill: SpillSpace,
         stats: SortStats,
         before_spilling: Callable[[], None],
+        tick: Callable[[], None],
     ) -> None:
         """arena, outs: for sort buffers and for what is being written, as the plan has them. before_spilling: called
-        when it is known that there will be runs, and none is written yet."""
+        when it is known that there will be runs, and none is written yet. tick: called again and again, by the caller's
+        thread."""
         self._order = order
         self._plan = plan
         self._arena = arena
@@ -120,6 +123,7 @@ class RunGenerator:
         self._spill = spill
         self._stats = stats
         self._before_spilling = before_spilling
+        self._tick = tick
         self._spare: Arena | None = None
         self._runs: list[SpilledRun] = []
         self._writer: RunWriter | None = None  # of the run that is being written
@@ -132,11 +136,11 @@ class RunGenerator:
         whatever reading the inputs raises."""
         buffer = self._buffer(self._arena)
         try:
-            ended = buffer.load(self._inputs.readinto)
+            ended = buffer.load(self._read)
             sorting = buffer.start_sort()
             while not ended and self._plan.top_fits(buffer.n, buffer.longest):
                 buffer.begin(buffer, before=self._best(sorting))
-                ended = buffer.load(self._inputs.readinto)
+                ended = buffer.load(self._read)
                 sorting = buffer.start_sort()
             if ended:
                 self._sorting = sorting
@@ -145,6 +149,11 @@ class RunGenerator:
             return self._spill_all(buffer, sorting)
         finally:
             self._inputs.abandon()
+
+    def _read(self, view: memoryview) -> int:
+        n = self._inputs.readinto(view)
+        self._tick()
+        return n
 
     def pieces(self) -> Generator[memoryview]:
         """All lines, where there are no runs. A piece is good until the next one is asked for."""
@@ -160,7 +169,7 @@ class RunGenerator:
 
     def _spill_all(self, full: SortBuffer, sorting: Sorting) -> list[SpilledRun]:
         """full: has the whole memory and is being sorted, and more follows."""
-        read = self._inputs.readinto
+        read = self._read
         self._before_spilling()
         self._write(full, sorting)
         buffer, other = self._share_memory(full)
@@ -207,6 +216,7 @@ class RunGenerator:
             self._writer = self._spill.start_run()
         for piece in sorting.pieces(self._outs, self._plan.top_n):
             self._writer.write(piece)
+            self._tick()
         self._last_line = None if ends is None else ends[1]
         spare_bytes = 0 if self._spare is None else self._spare.size
         self.peak_bytes = max(self.peak_bytes, self._arena.size + spare_bytes)

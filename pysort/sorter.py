@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from pysort.environ import Environment
     from pysort.kernel import Order
-    from pysort.merge import Merge, Reader
+    from pysort.merging import Merge, Reader
     from pysort.options import Options
     from pysort.plan import SortPlan
     from pysort.runs import Readable
@@ -53,6 +53,7 @@ class Sorter:
         "_plan",
         "_spill",
         "_stats",
+        "_tick",
         "_workers",
     )
 
@@ -63,13 +64,16 @@ class Sorter:
         spill: SpillSpace,
         stats: SortStats,
         before_pass: Callable[[SpillSpace], None] | None = None,
+        tick: Callable[[], None] | None = None,
     ) -> None:
+        """before_pass, tick: see sort()."""
         self._order = order
         self._plan = plan
         self._open_input: OpenInput
         self._spill = spill
         self._stats = stats
         self._before_pass = before_pass
+        self._tick = tick or _nothing
         self._input_fan_in = plan.input_fan_in
         self._arena = Arena(plan.arena_bytes)
         self._generator: RunGenerator | None = None
@@ -84,6 +88,7 @@ class Sorter:
             return
         for piece in generator.pieces():
             write(piece)
+            self._tick()
 
     def sorted(self, inputs: Readable) -> Pieces:
         """All lines of the inputs. When this returns they have been read, and merged but for the last time. Raises
@@ -113,6 +118,7 @@ class Sorter:
             self._spill,
             self._stats,
             load_merge,
+            self._tick,
         )
         runs = generator.generate()
         self._stats.runs_n = len(runs) or 1
@@ -174,7 +180,7 @@ class Sorter:
 
     def _reader(self, source: Source, readers_n: int) -> Reader:
         if isinstance(source, bytes):
-            from pysort.merge import InputRun
+            from pysort.merging import InputRun
 
             io = self._stats.inputs.another()
             reader = self._open_input(source, readers_n, io)
@@ -197,7 +203,7 @@ class Sorter:
         self._stats.longest_line_bytes = max(self._stats.longest_line_bytes, merge.longest)
 
     def _prepare_merge(self, readers: Sequence[Reader]) -> Merge:
-        from pysort.merge import Merge
+        from pysort.merging import Merge
 
         if self._arena.size != self._plan.arena_bytes:  # it was shared, or a long line has been here
             self._arena.resize(self._plan.arena_bytes)
@@ -248,6 +254,7 @@ class Sorter:
                 if writing is not None:
                     writing.wait()
                 writing = self._workers.submit(job(piece))
+                self._tick()
             if writing is not None:
                 writing.wait()
         finally:
@@ -286,10 +293,14 @@ class Sorter:
 def load_merge() -> None:
     """While there is a descriptor to load it with. Without one there is none for what is to be merged: that says so."""
     try:
-        import pysort.merge
+        import pysort.merging
         import pysort.storage.forecast  # noqa: F401
     except (ImportError, OSError):
         pass
+
+
+def _nothing() -> None:
+    pass
 
 
 def _abandon(readers: Sequence[Reader]) -> None:
@@ -311,10 +322,12 @@ def sort(
     warn: Callable[[SortError], None],
     annotate: Callable[[Output], None] | None = None,
     before_pass: Callable[[SpillSpace], None] | None = None,
+    tick: Callable[[], None] | None = None,
 ) -> None:
     """Sort or merge as the options say. names: of all inputs. Fills stats. warn: told what the user should know though
     the sort goes on. annotate: puts another function before the output's own write. before_pass: called before each
-    merge pass. Raises SortError; whatever happens, nothing is left behind."""
+    merge pass. tick: called again and again by this thread, after some MiB at most; what it raises ends the sort.
+    Raises SortError; whatever happens, nothing is left behind."""
     input_access, run_access = accesses(options, plan.map_bytes, plan.run_read_bytes, plan.free_bytes)
     check_readable(names)
     filters = _filters(options, names[0], order.separator, warn)
@@ -348,7 +361,7 @@ def sort(
         needed_bytes=plan.input_bytes,
     )
     with output, spill:
-        sorter = Sorter(order, plan, spill, stats, before_pass)
+        sorter = Sorter(order, plan, spill, stats, before_pass, tick)
         try:
             if options.merge:
                 sorter.merge(without_repeated_stdin(names), open_named, output.is_input, output.write)
@@ -389,7 +402,7 @@ def _filters(options: Options, first_name: bytes, separator: int, warn: Callable
 def check_sorted(order: Order, plan: SortPlan, options: Options, name: bytes, stats: SortStats) -> None:
     """Returns when the input is sorted. Fills stats. Raises Disorder when it is not, SortError when that cannot be
     told."""
-    from pysort.check import Disorder, check
+    from pysort.checking import Disorder, check
 
     access, _ = accesses(options, plan.map_bytes, plan.run_read_bytes, plan.free_bytes)
     arena = Arena(plan.arena_bytes)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import doctest
 import errno
 import gzip
+import io
 import locale
 import os
 import random
@@ -17,6 +19,7 @@ from typing import Any
 
 import pytest
 import support
+import typed_use
 from jobs import ask_gnu
 
 import pysort
@@ -36,6 +39,31 @@ def text(tmp_path: Path) -> Path:
 def test_the_examples() -> None:
     assert doctest.testmod(api) == (0, doctest.testmod(api).attempted)
     assert doctest.testmod(api).attempted > 10
+
+
+def test_the_readme_s_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+    code = text.partition("<!-- python example -->\n```python\n")[2].partition("```")[0]
+    monkeypatch.chdir(tmp_path)
+    Path("big.tsv").write_bytes(b"name\tn\nb\t1\na\t2\nc\t2\n")
+    Path("a.log.gz").write_bytes(gzip.compress(b"3\n1\n"))
+    Path("b.log").write_bytes(b"2\n")
+    Path("big.json").write_text('{"age": 30.5}\n{"age": 4}\n{"age": 30}')
+    for name, day in (("mon", b"a\nd\n"), ("tue", b"b\n"), ("wed", b"c\n")):
+        Path(name).write_bytes(day)
+    found: dict[str, Any] = {}
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(code, found)
+    assert Path("sorted.tsv").read_bytes() == b"name\tn\na\t2\nc\t2\nb\t1\n"
+    assert Path("top").read_bytes() == b"3\n2\n1\n"
+    assert printed.getvalue().endswith('\n{"age": 4}\n{"age": 30}{"age": 30.5}\n')
+    assert Path("week").read_bytes() == b"a\nb\nc\nd\n"
+    assert found["first"] is None
+
+
+def test_the_code_that_mypy_reads(tmp_path: Path) -> None:
+    typed_use.use(tmp_path)
 
 
 @support.needs_gnu
@@ -59,7 +87,7 @@ def test_settings_mean_what_the_options_mean(
     argv = [word.encode() for word in words]
     expected = ask_gnu(argv, stdin=TEXT).stdout
     assert (tmp_path / "out").read_bytes() == expected
-    assert pysort.check_file(tmp_path / "out", **settings) is None
+    assert pysort.check(tmp_path / "out", **settings) is None
     pysort.sort_file([tmp_path / "out", os.fsencode(text)], text, **settings)  # in place
     assert text.read_bytes() == ask_gnu([*argv, b"-"], stdin=expected + TEXT).stdout
 
@@ -80,22 +108,20 @@ def test_merging_and_warnings(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"h\n1\n10\n")
     (tmp_path / "g").write_bytes(b"H\n2\n")
     warnings: list[pysort.SortError] = []
-    pysort.merge_files(
-        [tmp_path / "f", str(tmp_path / "g")], tmp_path / "f", numeric=True, header=1, warn=warnings.append
-    )
+    pysort.merge([tmp_path / "f", str(tmp_path / "g")], tmp_path / "f", numeric=True, header=1, warn=warnings.append)
     assert (tmp_path / "f").read_bytes() == b"h\n1\n2\n10\n"
     assert [str(warning) for warning in warnings] == [f"{tmp_path}/g: the header is not that of the first input"]
 
 
 def test_the_line_that_is_out_of_order(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"2\n10\n10\n9\n")
-    assert pysort.check_file(tmp_path / "f", numeric=True) == 4
-    assert pysort.check_file(tmp_path / "f", numeric=True, unique=True) == 3
-    assert pysort.check_file(tmp_path / "f") == 2
-    assert pysort.check_file(tmp_path / "f", header=1) is None
-    assert pysort.check_file(tmp_path / "f", header=2, numeric=True) == 4
+    assert pysort.check(tmp_path / "f", numeric=True) == 4
+    assert pysort.check(tmp_path / "f", numeric=True, unique=True) == 3
+    assert pysort.check(tmp_path / "f") == 2
+    assert pysort.check(tmp_path / "f", header=1) is None
+    assert pysort.check(tmp_path / "f", header=2, numeric=True) == 4
     with pytest.raises(ValueError, match="incompatible"):
-        pysort.check_file(tmp_path / "f", top=1)
+        pysort.check(tmp_path / "f", top=1)
 
 
 @pytest.mark.skipif(not support.has_locale("en_US.UTF-8"), reason="no locale en_US.UTF-8")
@@ -204,7 +230,7 @@ def test_memory_is_bounded(tmp_path: Path) -> None:
     done = subprocess.run(argv, capture_output=True, check=True)
     assert (tmp_path / "out").stat().st_size == (tmp_path / "big").stat().st_size
     assert int(done.stdout) < 40_000  # KiB; the interpreter takes some 20,000
-    assert pysort.check_file(tmp_path / "out", key="2,2r") is None
+    assert pysort.check(tmp_path / "out", key="2,2r") is None
 
 
 def test_importing_the_package_loads_nothing_of_it() -> None:

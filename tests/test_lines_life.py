@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -115,6 +116,15 @@ def test_an_error_of_the_lines_or_the_key_comes_out(tmp_path: Path, way: dict[st
     with pytest.raises(ZeroDivisionError):
         pysort.sort_lines(LINES, key=key, temporary_directories=[tmp_path], **way)
     assert is_freed(tmp_path, before)
+
+
+def test_what_makes_the_lines_is_not_held(tmp_path: Path) -> None:
+    made = (line for line in LINES)
+    ended = weakref.ref(made)
+    lines = pysort.sort_lines(made, temporary_directories=[tmp_path], **SPILLING)
+    del made
+    assert ended() is None
+    lines.close()
 
 
 def test_a_directory_that_is_not_there(tmp_path: Path) -> None:

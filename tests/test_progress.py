@@ -22,8 +22,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import CONTENDER, run
 
+from pysort.gauge import Gauge
 from pysort.outlook import Outlook
-from pysort.progress import Gauge
 from pysort.stats import SortStats
 
 pytestmark = pytest.mark.skipif(support.testing_gnu_itself(), reason="GNU sort has no such option")
