@@ -31,6 +31,20 @@ def _prefixed(source: Source, n: int) -> Lines:
     return [_PREFIX + token for token in source.tokens(16, 16, n)]
 
 
+def _nested(source: Source, n: int) -> Lines:
+    """Each line begins the longer ones."""
+    return [b"=" * (number * 7919 % 400) for number in range(n)]
+
+
+def _equal_keys(source: Source, n: int) -> Lines:
+    return [_PREFIX[:4] + b" " + token for token in source.tokens(40, 40, n)]
+
+
+def _deep_keys(source: Source, n: int) -> Lines:
+    """A first field of 100 bytes that all have in common, and 100 bytes more before the second one differs."""
+    return [_PREFIX[:100] + b" " + _PREFIX[:100] + token for token in source.tokens(16, 16, n)]
+
+
 def _of_length(length_bytes: int, source: Source, n: int) -> Lines:
     return source.tokens(length_bytes, length_bytes, n)
 
@@ -41,6 +55,9 @@ KINDS: dict[str, Kind] = {
     "random": (_random, 51),
     "equal": (_equal, len(_LINE) + 1),
     "prefix": (_prefixed, len(_PREFIX) + 17),
+    "nested": (_nested, 200),
+    "equal-keys": (_equal_keys, 46),
+    "deep-keys": (_deep_keys, 218),
     **{
         f"length-{n}": (functools.partial(_of_length, n), n + 1) for n in (1, 10, 100, 1000, 10_000, 100_000, 1_000_000)
     },

@@ -11,7 +11,7 @@ THREADS = (1, 2)
 @dataclass(frozen=True)
 class Point:
     """One job of pysort. `line` names the curve that it belongs to; x is where on it. piped: the input comes from `cat`
-    through a pipe."""
+    through a pipe. order: the options that decide it."""
 
     x: float
     line: str
@@ -22,9 +22,10 @@ class Point:
     fan_in: int | None = None
     more: tuple[str, ...] = ()
     piped: bool = False
+    order: tuple[str, ...] = ()
 
     def options(self) -> list[str]:
-        options = [f"--parallel={self.threads_n}"]
+        options = [f"--parallel={self.threads_n}", *self.order]
         if self.buffer_bytes is not None:
             options.append(f"-S{self.buffer_bytes}b")
         if self.fan_in is not None:
@@ -48,11 +49,16 @@ FIT_FROM_BYTES = 16 * MB
 NEAR_LINEAR = 1.2
 # Least -S: what a run of few KiB would tell nothing about.
 _LEAST_BUFFER_BYTES = 1 << 17
-_HARD = {
-    "all lines equal": "equal",
-    "200 bytes in common": "prefix",
-    "one byte per line": "length-1",
-    "10,000 bytes per line": "length-10000",
+_HARD: dict[str, tuple[str, tuple[str, ...]]] = {
+    "all lines equal": ("equal", ()),
+    "200 bytes in common": ("prefix", ()),
+    "each line begins others": ("nested", ()),
+    "one byte per line": ("length-1", ()),
+    "10,000 bytes per line": ("length-10000", ()),
+    "equal keys, -s": ("equal-keys", ("-s", "-k1,1")),
+    "equal keys, -u": ("equal-keys", ("-u", "-k1,1")),
+    "equal keys": ("equal-keys", ("-k1,1",)),
+    "100 bytes of two keys in common": ("deep-keys", ("-k1,1", "-k2,2")),
 }
 
 
@@ -75,7 +81,7 @@ def series(scale: float, largest_bytes: int) -> list[Series]:
             "hard",
             "inputs made to be slow, in memory, 2 threads",
             "bytes of input",
-            tuple(Point(n, line, kind, n) for line, kind in _HARD.items() for n in sizes[:5]),
+            tuple(Point(n, line, kind, n, order=order) for line, (kind, order) in _HARD.items() for n in sizes[:5]),
             NEAR_LINEAR,
         ),
         Series(

@@ -62,7 +62,8 @@ def test_the_series_span_what_they_promise() -> None:
     assert (fan_ins[0], fan_ins[-1]) == (2, 256)
     for name in ("size", "memory", "length", "fan-in"):
         assert {point.threads_n for point in every[name]} == {1, 2}
-    assert {point.kind for point in every["hard"]} == {"equal", "prefix", "length-1", "length-10000"}
+    hard = {point.kind for point in every["hard"]}
+    assert hard == {"equal", "prefix", "nested", "length-1", "length-10000", "equal-keys", "deep-keys"}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -81,6 +82,16 @@ def test_an_input_has_its_size_and_its_shape(kind: str, tmp_path: Path, monkeypa
         assert len(set(lines)) == 1
     elif kind == "prefix":
         assert len({line[:200] for line in lines}) == 1
+        assert len(set(lines)) == len(lines)
+    elif kind == "nested":
+        assert len(lengths) == 250
+        assert max(lengths) < 400
+        assert set(text) == set(b"=\n")
+    elif kind == "equal-keys":
+        assert {line.split(b" ")[0] for line in lines} == {b"/./."}
+        assert len(set(lines)) == len(lines)
+    elif kind == "deep-keys":
+        assert {(line[:201], line.count(b" ")) for line in lines} == {(lines[0][:201], 1)}
         assert len(set(lines)) == len(lines)
     else:
         assert lengths == {int(kind.partition("-")[2])}
@@ -158,6 +169,8 @@ def test_a_wrong_output_is_a_fault(script: str, fault: str, tmp_path: Path) -> N
     place.measure([Point(1, "a curve", "random", 20_000)])
     assert len(place.faults) == 1
     assert fault in place.faults[0]
+    place.measure([Point(1, "a curve", "equal-keys", 20_000, order=("-u", "-k1,1"))])
+    assert place.faults[1].endswith("the output is not GNU sort's")
 
 
 @pytest.mark.parametrize("arguments", [["scale", "--case", "no-such"], ["scale", "--case", "fan-in", "--largest", "1"]])

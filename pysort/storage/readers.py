@@ -231,9 +231,11 @@ def open_input(name: bytes, access: Access, stats: IoStats, readers_n: int = 1) 
     handle = Handle(0, owned=False) if name == STDIN else open_file(name)
     try:
         return _reader(name, handle, access, stats, readers_n)
-    except OSError as error:
+    except BaseException as error:
         handle.abandon()
-        raise file_error(b"open failed", name, error) from error
+        if isinstance(error, OSError):
+            raise file_error(b"open failed", name, error) from error
+        raise
 
 
 def _reader(name: bytes, handle: Handle, access: Access, stats: IoStats, readers_n: int) -> InputReader:

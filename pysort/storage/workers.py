@@ -79,8 +79,10 @@ class Waiting:
         self._urgent: deque[Job] = deque()
 
     def add(self, job: Job, urgent: bool) -> None:
-        (self._urgent if urgent else self._jobs).append(job)
-        self._tokens.put(True)
+        try:
+            (self._urgent if urgent else self._jobs).append(job)
+        finally:  # even if a signal's handler raises: without its token it would be taken in another one's place
+            self._tokens.put(True)
 
     def end(self) -> None:
         """One thread, when those jobs have been taken that are there."""
@@ -111,11 +113,17 @@ class Workers:
         for _ in range(n):
             ended = allocate_lock()
             ended.acquire()
+            self._ended.append(ended)
             try:
                 self._identities.append(start_new_thread(_work, (self._waiting, ended)))
             except RuntimeError:
+                self._ended.pop()
                 break
-            self._ended.append(ended)
+
+    def __del__(self) -> None:
+        """Where a signal's handler raised before anybody could close it, the threads end by themselves."""
+        for _ in getattr(self, "_ended", ()):
+            self._waiting.end()
 
     @property
     def n(self) -> int:
