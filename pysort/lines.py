@@ -17,9 +17,9 @@ from typing import Any, AnyStr, Generic
 
 from pysort.keys.spec import KeySpec
 from pysort.linekeys import SEPARATOR, KeyEncoder
-from pysort.sorter import Sorter
+from pysort.passes import Sorter
+from pysort.sorter import spill_space
 from pysort.storage.access import accesses
-from pysort.storage.spill import SpillSpace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -187,8 +187,7 @@ class SortedLines(Generic[AnyStr]):
     ) -> None:
         """Reads all items. Raises what that raises, and SortError."""
         _, access = accesses(options, plan.map_bytes, plan.run_read_bytes, plan.free_bytes)
-        directories = options.temporary_directories or (environment.temporary_directory,)
-        self._spill = SpillSpace(directories, plan.block_bytes, access, stats.runs)
+        self._spill = spill_space(options, plan, environment, access, stats, warn=lambda _: None)
         self._lines: Iterator[AnyStr] = _closed()
         self._pieces: Generator[memoryview] = _closed()
         self._sorter = sorter = Sorter(order, plan, self._spill, stats, tick=herald)
