@@ -1,12 +1,13 @@
 """pysort: GNU sort's exact bytes, several times faster, for files bigger than memory."""
 
-__all__ = ["SortError", "__version__", "check", "merge", "sort_file", "sort_lines"]
+__all__ = ["SortError", "SortedLines", "__version__", "check", "merge", "sort_file", "sort_lines"]
 __version__ = "0.1.0"
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pysort.api import check, merge, sort_file, sort_lines
     from pysort.errors import SortError
+    from pysort.lines import SortedLines
 
 
 def __getattr__(name: str) -> object:

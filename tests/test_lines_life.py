@@ -96,6 +96,24 @@ def test_everything_is_freed(tmp_path: Path, way: dict[str, Any], taken_n: int, 
     assert is_freed(tmp_path, before)
 
 
+def test_garbage_may_be_collected_by_a_worker_of_its_own(tmp_path: Path) -> None:
+    before = held(tmp_path)
+    lines = pysort.sort_lines(LINES, temporary_directories=[tmp_path], **SPILLING)
+    take(lines, 1)
+    assert lines._sorter is not None
+    workers = lines._sorter._workers
+    gc.disable()
+    try:
+        cycle: list[object] = [lines]
+        cycle.append(cycle)
+        del lines, cycle
+        workers.submit(gc.collect).wait()
+        del workers
+        assert is_freed(tmp_path, before)
+    finally:
+        gc.enable()
+
+
 @pytest.mark.parametrize("way", WAYS, ids=str)
 @pytest.mark.parametrize("at", [0, 1, 149_999])
 def test_an_error_of_the_lines_or_the_key_comes_out(tmp_path: Path, way: dict[str, Any], at: int) -> None:

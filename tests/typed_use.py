@@ -16,6 +16,7 @@ def use(directory: Path) -> None:
     assert_type(pysort.check(source, key="2,2n"), int | None)
     assert_type(next(pysort.sort_lines(["b", "a"], key=lambda line: line.upper())), str)
     assert_type(next(pysort.sort_lines([b"b", b"a"], key=len, reverse=True)), bytes)
+    lines: pysort.SortedLines[str]
     with source.open() as file, pysort.sort_lines(file, key=lambda line: float(line[2:])) as lines:
         assert_type(list(lines), list[str])
         lines.close()
