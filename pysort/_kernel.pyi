@@ -34,4 +34,16 @@ def gather(
 def merge(
     program: bytes, locale: Locale, arena: Buffer, cursors: Buffer, cursor_n: int, state: Buffer, out: Buffer, /
 ) -> tuple[int, int]: ...
+def bound(program: bytes, locale: Locale, arena: Buffer, cursors: Buffer, cursor_n: int, places: Buffer, /) -> None: ...
+def cut(
+    program: bytes,
+    locale: Locale,
+    arena: Buffer,
+    cursors: Buffer,
+    cursor_n: int,
+    at: int,
+    index: int,
+    places: Buffer,
+    /,
+) -> None: ...
 def merge_state_bytes(cursor_n: int, /) -> int: ...

@@ -41,7 +41,9 @@ __all__ = [
     "NAME",
     "PART_BYTES",
     "RECORD_BYTES",
+    "bound",
     "check",
+    "cut",
     "drop",
     "encode",
     "gather",
@@ -316,6 +318,50 @@ def merge(
     for index, run in enumerate(runs):
         _CURSOR.pack_into(cursor_view, CURSOR_BYTES * index, run.base, run.top, run.n, run.next, run.last)
     return status, used
+
+
+def _unread(
+    program: bytes, locale: Any, arena: Buffer, cursors: Buffer, cursor_n: int, places: Buffer
+) -> tuple[list[_Cursor], list[list[list[Any]]], memoryview]:
+    """The runs under merge, what all their records compare by, and the places as numbers."""
+    order = _open_program(program, locale)
+    view, cursor_view, place_view = (memoryview(buffer).cast("B") for buffer in (arena, cursors, places))
+    _require(0 < cursor_n <= len(cursor_view) // CURSOR_BYTES, "fewer cursors than cursor_n")
+    _require(cursor_n <= len(place_view) // PREFIX.size, "fewer places than cursor_n")
+    runs = [_Cursor(view, cursor_view, index) for index in range(cursor_n)]
+    # Equal records go by the run and as they lie, unless equal ones are dropped: no cut goes through them then.
+    keys = [
+        [run.order(order, locale, at) + ([] if order.flags & UNIQUE else [i, at]) for at in range(run.n)]
+        for i, run in enumerate(runs)
+    ]
+    return runs, keys, place_view.cast("Q")
+
+
+def bound(program: bytes, locale: Any, arena: Buffer, cursors: Buffer, cursor_n: int, places: Buffer) -> None:
+    """Into places, 8 bytes each: the first unread record of each run that must not be merged before more of a run has
+    been read. The runs are sorted."""
+    runs, keys, found = _unread(program, locale, arena, cursors, cursor_n, places)
+    ends = [(keys[i][-1], i) for i, run in enumerate(runs) if not run.last and run.next < run.n]
+    is_hungry = any(run.next >= run.n and not run.last for run in runs)
+    end, first = min(ends, key=lambda item: item[0]) if ends else (None, None)
+    for i, run in enumerate(runs):
+        found[i] = run.n
+        if end is not None:
+            found[i] = next((at for at in range(run.next, run.n) if not keys[i][at] < end), run.n)
+        if i == first and not Program(program).flags & UNIQUE:
+            found[i] = run.n
+        if is_hungry:
+            found[i] = run.next
+
+
+def cut(
+    program: bytes, locale: Any, arena: Buffer, cursors: Buffer, cursor_n: int, at: int, index: int, places: Buffer
+) -> None:
+    """Into places: the first unread record of each run that does not go before record `index` of run `at`."""
+    runs, keys, found = _unread(program, locale, arena, cursors, cursor_n, places)
+    _require(0 <= at < cursor_n and 0 <= index < runs[at].n, "no such record")
+    for i, run in enumerate(runs):
+        found[i] = next((k for k in range(run.next, run.n) if not keys[i][k] < keys[at][index]), run.n)
 
 
 def _merge_runs(

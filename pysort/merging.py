@@ -11,6 +11,7 @@ import struct
 from pysort.arena import LineBuffer, align
 from pysort.errors import SortError
 from pysort.plan import LARGEST_ARENA_BYTES, MERGE_RECORD_BYTES
+from pysort.rounds import Outs, Rounds
 from pysort.storage.readers import LineReader
 
 TYPE_CHECKING = False
@@ -105,10 +106,11 @@ class Merge:
 
     readers: one for each run or input, in the order in which equal lines come out. window_bytes: for each of them; all
     of them fit the arena. outs: what is written from, one more than there are workers. longest_line: as far as it is
-    known. forecast: over the same readers, if they are to be read ahead.
+    known. forecast: over the same readers, if they are to be read ahead. are_sorted: whether each of them is, so that
+    several threads can merge.
     """
 
-    __slots__ = ("_arena", "_cursors", "_forecast", "_lines", "_order", "_outs", "_state", "_workers")
+    __slots__ = ("_arena", "_cursors", "_forecast", "_lines", "_order", "_outs", "_rounds", "_state", "_workers")
 
     def __init__(
         self,
@@ -120,11 +122,13 @@ class Merge:
         outs: Sequence[memoryview],
         longest_line: int,
         forecast: Forecast | None = None,
+        *,
+        are_sorted: bool = False,
     ) -> None:
         self._order = order
         self._arena = arena
         self._workers = workers
-        self._outs = outs
+        self._outs = Outs(outs)
         self._forecast = forecast
         half = window_bytes // 2 - window_bytes // 2 % 64
         has_halves = workers.n > 0 and half >= 4 * longest_line + 4 * max(reader.block_bytes for reader in readers)
@@ -138,6 +142,9 @@ class Merge:
                 self._lines.append(Lines(reader, self._window(base, window_bytes), base, None, 0))
         self._cursors = bytearray(len(readers) * _CURSOR.size)
         self._state = bytearray(order.kernel.merge_state_bytes(len(readers)))
+        self._rounds: Rounds | None = None
+        if are_sorted and workers.n > 1:
+            self._rounds = Rounds(order, arena, workers, self._outs, self._cursors, self._state)
 
     def _window(self, base: int, size: int) -> LineBuffer:
         return LineBuffer(self._order, self._arena.view[base : base + size], MERGE_RECORD_BYTES)
@@ -150,9 +157,22 @@ class Merge:
             self._start_filling(lines)
         for i in range(len(self._lines)):
             self._feed(i)
-        outs = list(self._outs)
-        out, filled = outs[0], 0
+        rounds = self._rounds
+        if rounds is not None and not rounds.are_worthwhile():
+            rounds = None
+        out, filled, fed = self._outs.take(), 0, True
         while True:
+            if rounds is not None and fed and rounds.prepare():
+                if filled:
+                    yield out[:filled]
+                    self._outs.put_back(out)
+                else:
+                    self._outs.put_first(out)
+                rounds.start()
+                yield from rounds.pieces()
+                self._feed_hungry()
+                out, filled = self._outs.take(), 0
+                continue
             status, used = kernel.merge(
                 self._order.program,
                 self._order.locale,
@@ -163,14 +183,20 @@ class Merge:
                 out[filled:],
             )
             filled += used
-            if status >= 0:
+            fed = status >= 0
+            if fed:
                 self._feed(status)
                 continue
             yield out[:filled]
             if status == kernel.MERGE_DONE:
                 return
-            outs.reverse()
-            out, filled = outs[0], 0
+            self._outs.put_back(out)
+            out, filled = self._outs.take(), 0
+
+    def _feed_hungry(self) -> None:
+        for i, (_, _, n, at, last) in enumerate(_CURSOR.iter_unpack(bytes(self._cursors))):
+            if at == n and not last:
+                self._feed(i)
 
     def _feed(self, i: int) -> None:
         """Bring the next lines of run i in: one at least, unless the run is at its end."""
@@ -261,6 +287,8 @@ class Merge:
         """Nothing works on it any more. The readers stay open."""
         if self._workers.are_lost:
             return
+        if self._rounds is not None:
+            self._rounds.close()
         for lines in self._lines:
             if lines.job is not None:
                 lines.job.give_up()

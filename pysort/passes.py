@@ -35,6 +35,7 @@ class Sorter:
     """The executor of one plan: sort(), merge() or sorted() once, then close()."""
 
     __slots__ = (
+        "_are_sorted",
         "_arena",
         "_before_pass",
         "_generator",
@@ -67,6 +68,7 @@ class Sorter:
         self._before_pass = before_pass
         self._tick = tick or _nothing
         self._input_fan_in = plan.input_fan_in
+        self._are_sorted = True  # what is merged
         self._arena = Arena(plan.arena_bytes)
         self._generator: RunGenerator | None = None
         self._workers = Workers(plan.thread_n)
@@ -93,6 +95,7 @@ class Sorter:
         SortError."""
         load_merge()
         self._open_input = open_input
+        self._are_sorted = False  # nobody knows
         sources: list[Source] = list(names)
         for i, name in enumerate(names):
             if is_output(name):  # gone as soon as the first line is written: it becomes a run
@@ -208,6 +211,7 @@ class Sorter:
             self._outs,
             self._stats.longest_line_bytes,
             self._forecast(readers),
+            are_sorted=self._are_sorted,
         )
 
     def _copied(self, reader: Reader) -> Pieces:
@@ -245,7 +249,7 @@ class Sorter:
             for piece in pieces:
                 if writing is not None:
                     writing.wait()
-                writing = self._workers.submit(job(piece))
+                writing = self._workers.submit(job(piece), urgent=True)
                 self._tick()
             if writing is not None:
                 writing.wait()

@@ -23,7 +23,7 @@ from _thread import allocate_lock
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from pysort import cli, plan, sorting
+from pysort import cli, plan, rounds, sorting
 from pysort.storage import runreader, spillfile, syscalls, workers
 
 TIMEOUT_S = 20
@@ -161,6 +161,7 @@ def run_in_child(job: dict[str, Any], answer_fd: int) -> NoReturn:
     os.closerange(3, ANSWER_FD)
     if job["threads"]:
         plan.PARALLEL_INPUT_BYTES = plan.PARALLEL_MEMORY_BYTES = 0
+        rounds.LEAST_PART_N = 1
         sorting.LEAST_LEAF_N = 5
     spillfile.WRITE_BEHIND_BYTES = runreader.PUNCH_BYTES = SMALL_BYTES
     spillfile.WRITE_BEHIND_WINDOWS = 1

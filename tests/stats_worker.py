@@ -17,7 +17,7 @@ import signal
 import sys
 from typing import Any, NoReturn
 
-from pysort import cli, plan, sorting
+from pysort import cli, plan, rounds, sorting
 from pysort.storage.iostats import IoStats
 
 TIMEOUT_S = 60
@@ -94,6 +94,7 @@ def answer(job: dict[str, Any]) -> dict[str, Any]:
 def use_threads_everywhere() -> None:
     """However little there is to sort, as much as --parallel allows."""
     plan.PARALLEL_INPUT_BYTES = plan.PARALLEL_MEMORY_BYTES = 0
+    rounds.LEAST_PART_N = 1
     sorting.LEAST_LEAF_N = 5
 
 

@@ -34,6 +34,7 @@ LAYERS = [
     ["arena", "outlook", "completions"],
     ["room", "sorting", "linekeys", "gauge"],
     ["sortbuffer"],
+    ["rounds"],
     ["runs", "merging", "checking", "output", "diagnostics", "finishing"],
     ["passes"],
     ["sorter"],

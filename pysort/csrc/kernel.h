@@ -411,4 +411,17 @@ int64_t ps_merge(const struct ps_program *program, const struct ps_locale *local
                  struct ps_cursor *cursors, size_t cursor_n, struct ps_merge *merge, uint8_t *out, size_t out_size,
                  size_t *used);
 
+/* cut.c ------------------------------------------------------------------------------------------------------------
+ * For merging in parts. The order of all unread records of sorted runs is that of ps_merge: equal ones by their cursors,
+ * then as they lie. Under PS_UNIQUE equal ones are not told apart, so that no cut goes through them.
+ *
+ * ps_bound: places[i] is the first record of cursor i (`next` to `n`) that must not be merged before more of a run has
+ * been read. ps_cut: places[i] is the first that does not go before record `index` of cursor `at`. Both return 0 when
+ * there was no memory for a comparison. */
+int ps_bound(const struct ps_program *program, const struct ps_locale *locale, const uint8_t *arena,
+             const struct ps_cursor *cursors, size_t cursor_n, uint64_t *places);
+
+int ps_cut(const struct ps_program *program, const struct ps_locale *locale, const uint8_t *arena,
+           const struct ps_cursor *cursors, size_t cursor_n, size_t at, uint64_t index, uint64_t *places);
+
 #endif

@@ -403,16 +403,13 @@ static PyObject *gather(PyObject *self, PyObject *tuple)
     return Py_BuildValue("nnn", (Py_ssize_t)index, (Py_ssize_t)skip, (Py_ssize_t)used);
 }
 
-/* Cursors whose windows and records lie in the arena, and a state that belongs to as many. */
-static const char *check_merge(const struct arguments *args, Py_ssize_t n)
+/* Cursors whose windows and records lie in the arena. */
+static const char *check_cursors(const struct arguments *args, Py_ssize_t n)
 {
     if (!is_aligned(args->program.buf) || !ps_program_is_valid(args->program.buf, (size_t)args->program.len))
         return "not a key program";
     if (n < 1 || n > args->cursors.len / (Py_ssize_t)sizeof(struct ps_cursor) || !is_aligned(args->cursors.buf))
         return "fewer cursors than cursor_n";
-    if ((size_t)args->state.len != sizeof(struct ps_merge) + (size_t)n * sizeof(struct ps_node) ||
-        !is_aligned(args->state.buf))
-        return "the merge state is not of merge_state_bytes(cursor_n)";
     const struct ps_cursor *cursors = args->cursors.buf;
     const uint64_t size = (uint64_t)args->arena.len;
     for (Py_ssize_t i = 0; i < n; i++) {
@@ -421,6 +418,19 @@ static const char *check_merge(const struct arguments *args, Py_ssize_t n)
             c->n > c->top / 16 || c->next > c->n)
             return "a cursor's records are not in the arena";
     }
+    return NULL;
+}
+
+/* The same, and a state that belongs to as many. */
+static const char *check_merge(const struct arguments *args, Py_ssize_t n)
+{
+    const char *why = check_cursors(args, n);
+    if (why != NULL)
+        return why;
+    if ((size_t)args->state.len != sizeof(struct ps_merge) + (size_t)n * sizeof(struct ps_node) ||
+        !is_aligned(args->state.buf))
+        return "the merge state is not of merge_state_bytes(cursor_n)";
+    const struct ps_cursor *cursors = args->cursors.buf;
     const struct ps_merge *state = args->state.buf;
     if (state->hungry > (uint64_t)n || state->emitted > (uint64_t)n)
         return "the merge state is damaged";
@@ -428,6 +438,54 @@ static const char *check_merge(const struct arguments *args, Py_ssize_t n)
         ((const struct ps_program *)args->program.buf)->flags & PS_UNIQUE)
         return "the line read last was not kept";
     return NULL;
+}
+
+/* bound(program, locale, arena, cursors, cursor_n, places), and cut() with a record of one of the cursors. */
+static PyObject *find_places(PyObject *tuple, int with_record)
+{
+    struct arguments args = {0};
+    Py_ssize_t n, at = 0, index = 0;
+    const int parsed =
+        with_record ? PyArg_ParseTuple(tuple, "y*O&w*w*nnnw*:cut", &args.program, as_locale, &args.locale, &args.arena,
+                                       &args.cursors, &n, &at, &index, &args.out)
+                    : PyArg_ParseTuple(tuple, "y*O&w*w*nw*:bound", &args.program, as_locale, &args.locale, &args.arena,
+                                       &args.cursors, &n, &args.out);
+    if (!parsed) {
+        release(&args);
+        return NULL;
+    }
+    const char *why = check_cursors(&args, n);
+    if (why == NULL)
+        why = check_locale(&args);
+    const struct ps_cursor *cursors = args.cursors.buf;
+    if (why == NULL && with_record && (at < 0 || at >= n || index < 0 || (uint64_t)index >= cursors[at].n))
+        why = "no such record";
+    if (why == NULL && (args.out.len / (Py_ssize_t)sizeof(uint64_t) < n || !is_aligned(args.out.buf)))
+        why = "fewer places than cursor_n";
+    if (why != NULL)
+        return refuse(&args, why);
+    int done = 0;
+    if (with_record)
+        WITHOUT_GIL(0, done = ps_cut(args.program.buf, args.locale, args.arena.buf, cursors, (size_t)n, (size_t)at,
+                                     (uint64_t)index, args.out.buf));
+    else
+        WITHOUT_GIL(0, done = ps_bound(args.program.buf, args.locale, args.arena.buf, cursors, (size_t)n, args.out.buf));
+    release(&args);
+    if (!done)
+        return PyErr_NoMemory();
+    Py_RETURN_NONE;
+}
+
+static PyObject *bound(PyObject *self, PyObject *tuple)
+{
+    (void)self;
+    return find_places(tuple, 0);
+}
+
+static PyObject *cut(PyObject *self, PyObject *tuple)
+{
+    (void)self;
+    return find_places(tuple, 1);
 }
 
 static PyObject *merge(PyObject *self, PyObject *tuple)
@@ -504,6 +562,8 @@ static PyMethodDef methods[] = {
     {"repeat", repeat, METH_VARARGS, NULL},
     {"gather", gather, METH_VARARGS, NULL},
     {"merge", merge, METH_VARARGS, NULL},
+    {"bound", bound, METH_VARARGS, NULL},
+    {"cut", cut, METH_VARARGS, NULL},
     {"locale_facts", locale_facts, METH_VARARGS, NULL},
     {"open_locale", open_locale, METH_VARARGS, NULL},
     {"merge_state_bytes", merge_state_bytes, METH_O, NULL},

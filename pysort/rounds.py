@@ -1,0 +1,213 @@
+"""Merging in rounds: what the windows of all runs have in common, in parts of equal size, a job for each part.
+
+A round takes the records that may be merged before any run is read on. It is cut at records of the runs, under the
+whole order of a merge: key, run, place in it; under -u no cut goes through lines that are equal. So the parts, one
+after the other, are what a single merge puts out.
+"""
+
+from __future__ import annotations
+
+import struct
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+
+    from pysort.arena import Arena
+    from pysort.kernel import Order
+    from pysort.storage.workers import Job, Workers
+
+LEAST_PART_N = 2048  # records: with fewer the cuts and the jobs cost more than a second thread saves
+FIRST_LINE_BYTES = 64  # as long as nothing is known of the lines
+FILL = 0.9  # of an output buffer: a part that is longer than that waits for its turn when the buffer is full
+
+_CURSOR = struct.Struct("=5Q")  # struct ps_cursor: base, top, n, next, last
+_MERGE = struct.Struct("=4Q")  # struct ps_merge: started, hungry, skip, emitted
+
+
+class Outs:
+    """The output buffers. What has been taken and put back last is taken last again: somebody may still write it."""
+
+    __slots__ = ("_free", "size")
+
+    def __init__(self, views: Sequence[memoryview]) -> None:
+        self._free = list(views)
+        self.size = len(views[0])  # of each
+
+    def take(self) -> memoryview:
+        return self._free.pop(0)
+
+    def put_back(self, view: memoryview) -> None:
+        self._free.append(view)
+
+    def put_first(self, view: memoryview) -> None:
+        """Nothing was put into it."""
+        self._free.insert(0, view)
+
+
+class Part:
+    """n records of a round. Its cursors end where the next part's begin. out, used: of the last call of merge()."""
+
+    __slots__ = ("cursors", "job", "n", "out", "state", "used")
+
+    def __init__(self, cursors: bytearray, state: bytearray, n: int) -> None:
+        self.cursors = cursors
+        self.state = state
+        self.n = n
+        self.out: memoryview
+        self.used = 0
+        self.job: Job | None = None
+
+
+class Rounds:
+    """Rounds of one merge of sorted runs: prepare(), start() and pieces(), as long as prepare() returns True."""
+
+    __slots__ = (
+        "_arena",
+        "_bytes",
+        "_cursors",
+        "_end",
+        "_lines_n",
+        "_order",
+        "_out_bytes",
+        "_outs",
+        "_parts",
+        "_places",
+        "_rest",
+        "_run_n",
+        "_state",
+        "_workers",
+    )
+
+    def __init__(
+        self, order: Order, arena: Arena, workers: Workers, outs: Outs, cursors: bytearray, state: bytearray
+    ) -> None:
+        """cursors, state: of that merge, changed in place. outs: one more than there are workers."""
+        self._order = order
+        self._arena = arena
+        self._workers = workers
+        self._outs = outs
+        self._out_bytes = outs.size
+        self._cursors = cursors
+        self._state = state
+        self._run_n = len(cursors) // _CURSOR.size
+        self._places = bytearray(8 * self._run_n)
+        self._parts: list[Part] = []  # of the round
+        self._end: list[int] = []  # where it ends in each run
+        self._rest = 0  # calls for which it is not tried
+        self._bytes, self._lines_n = FIRST_LINE_BYTES, 1  # that were put out
+
+    def are_worthwhile(self) -> bool:
+        """Whether the windows, all full, hold enough for rounds, though they take turns in being empty."""
+        n: int = sum(cursor[2] - cursor[3] for cursor in _CURSOR.iter_unpack(self._cursors))
+        return n >= 2 * self._workers.n * LEAST_PART_N
+
+    def prepare(self) -> bool:
+        """Whether there is enough for a round, no job having begun. After a refusal it is not asked for a while."""
+        if self._rest:
+            self._rest -= 1
+            return False
+        starts = [cursor[3] for cursor in _CURSOR.iter_unpack(self._cursors)]
+        stops = self._bound()
+        n = sum(stops) - sum(starts)
+        if n >= self._workers.n * LEAST_PART_N:
+            for cut in self._cuts(starts, stops, n):
+                if cut != starts:
+                    self._parts.append(self._part(starts, cut))
+                    starts = cut
+            self._end = starts
+        if not self._parts:
+            self._rest = self._run_n
+        return bool(self._parts)
+
+    def start(self) -> None:
+        """All parts at once. No other output buffer is taken than the one that was put back last."""
+        words = list(_MERGE.unpack_from(self._state))
+        _MERGE.pack_into(self._parts[0].state, 0, 0, 0, words[2], words[3])  # it goes on where the merge has stopped
+        for part in self._parts:
+            self._merge(part, self._outs.take())
+
+    def pieces(self) -> Generator[memoryview]:
+        """The lines of the round, in pieces as those of a merge."""
+        emitted = 0
+        for part in self._parts:
+            while self._wait_for(part) != self._order.kernel.MERGE_DONE:
+                yield part.out[: part.used]
+                self._outs.put_back(part.out)
+                self._merge(part, self._outs.take())
+            if part.used:
+                yield part.out[: part.used]
+            self._outs.put_back(part.out)
+            self._lines_n += part.n
+            emitted = _MERGE.unpack_from(part.state)[3] or emitted
+        self._parts = []
+        for i, cursor in enumerate(_CURSOR.iter_unpack(bytes(self._cursors))):
+            _CURSOR.pack_into(self._cursors, i * _CURSOR.size, *cursor[:3], self._end[i], cursor[4])
+        _MERGE.pack_into(self._state, 0, 0, 0, 0, emitted)
+
+    def close(self) -> None:
+        """No job is under way any more."""
+        parts, self._parts = self._parts, []
+        for part in parts:
+            if part.job is not None:
+                part.job.give_up()
+
+    def _bound(self) -> list[int]:
+        order = self._order
+        order.kernel.bound(order.program, order.locale, self._arena.view, self._cursors, self._run_n, self._places)
+        return memoryview(self._places).cast("Q").tolist()
+
+    def _cut(self, at: int, index: int) -> list[int]:
+        order = self._order
+        order.kernel.cut(
+            order.program, order.locale, self._arena.view, self._cursors, self._run_n, at, index, self._places
+        )
+        return memoryview(self._places).cast("Q").tolist()
+
+    def _cuts(self, starts: list[int], stops: list[int], n: int) -> list[list[int]]:
+        """Where the parts end: as many as there are workers, and each of what an output buffer holds or less."""
+        part_n = self._workers.n
+        share = min(part_n * FILL * self._out_bytes * self._lines_n / self._bytes / n, 1.0)
+        cuts = []
+        cut = starts
+        for i in range(1, part_n + 1):
+            at = self._run_for(i * self._run_n // part_n, starts, stops)
+            index = starts[at] + int((stops[at] - starts[at]) * share * i / part_n)
+            if index < stops[at]:
+                found = self._cut(at, index)
+                # One cut lies behind the other, but those of different runs may not come in that order.
+                cut = [max(min(place, stop), last) for place, stop, last in zip(found, stops, cut, strict=True)]
+            else:
+                cut = stops
+            cuts.append(cut)
+        return cuts
+
+    def _run_for(self, i: int, starts: list[int], stops: list[int]) -> int:
+        """A run of which as much has been merged as of all when a record of it is: the longest of three."""
+        runs = [(i + k * self._run_n // 3) % self._run_n for k in range(3)]
+        return max(runs, key=lambda run: stops[run] - starts[run])
+
+    def _part(self, starts: list[int], stops: list[int]) -> Part:
+        cursors = bytearray(self._cursors)
+        for i, cursor in enumerate(_CURSOR.iter_unpack(self._cursors)):
+            _CURSOR.pack_into(cursors, i * _CURSOR.size, *cursor[:2], stops[i], starts[i], 1)
+        return Part(cursors, bytearray(len(self._state)), sum(stops) - sum(starts))
+
+    def _merge(self, part: Part, out: memoryview) -> None:
+        order, view, part.out = self._order, self._arena.view, out
+
+        def call() -> int:
+            status, part.used = order.kernel.merge(
+                order.program, order.locale, view, part.cursors, self._run_n, part.state, out
+            )
+            return int(status)
+
+        part.job = self._workers.submit(call, urgent=True)
+
+    def _wait_for(self, part: Part) -> int:
+        """What merge() has returned."""
+        if part.job is None:
+            return 0
+        status, part.job = part.job.wait(), None
+        self._bytes += part.used
+        return status
