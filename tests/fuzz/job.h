@@ -56,4 +56,15 @@ void sort_job(struct job *job, unsigned steps);
 uint8_t *gather_job(const struct job *job, size_t piece_n, size_t *size);
 void end_job(struct job *job);
 
+/* A run under merge: its text, how far that is in the window, and where the line read last begins. */
+struct run {
+    uint8_t *text;
+    size_t n, at, last;
+};
+
+/* RUN_MAX runs at most, merged through windows of lines_n lines, out_n bytes at a time; to be freed. */
+#define RUN_MAX 9
+uint8_t *merge_runs(const struct ps_program *program, const struct ps_locale *locale, struct run *runs, size_t run_n,
+                    size_t lines_n, size_t out_n, size_t *size);
+
 #endif

@@ -8,8 +8,9 @@
  * runs that are merged through windows of a few lines. */
 #include "job.h"
 
+#include <limits.h>
+
 #define SEGMENT_MAX 4
-#define RUN_MAX 9
 
 enum {
     RAW,
@@ -23,6 +24,7 @@ enum {
     RUN_N,
     REFILL,
     OUT,
+    FAIL, /* which allocation of the kernel fails, if not 0 */
     SEGMENTS = 16, /* 8 bytes each */
     HEAD_BYTES = SEGMENTS + 8 * SEGMENT_MAX
 };
@@ -199,6 +201,38 @@ static void require_permutation(const struct job *job)
     free(spans);
 }
 
+/* Encoded records still know their lines. */
+static void require_lines(const struct job *job, const uint8_t *text)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < job->n; i++) {
+        const struct ps_header line = ps_line_at(job->program, job->arena, job->arena + job->top, i);
+        REQUIRE(line.offset == at && at + line.length < job->text_n);
+        at += line.length + (size_t)1;
+        REQUIRE(text[at - 1] == job->program->separator);
+    }
+}
+
+/* Lines that are found to be in order need no more than to be numbered, in as many parts as there are shares, where each
+ * was less than the one before it. Returns 0 where neither is so. */
+static int sort_presorted(struct job *job, size_t share_n)
+{
+    uint8_t *top = job->arena + job->top;
+    const int direction = ps_presorted(job->program, job->locale, job->arena, top, job->n);
+    if (direction == 0)
+        return 0;
+    const size_t step = direction > 0 ? job->n : job->n / share_n + 1;
+    size_t first = 0;
+    do {
+        const size_t n = job->n - first < step ? job->n - first : step;
+        const uint64_t flags = PS_PART_SORTED | (direction > 0 ? PS_PART_DESCENDING : 0);
+        const struct ps_part part = {first, n, 0, PS_FIRST_SHIFT, flags};
+        REQUIRE(ps_sort_part(job->program, job->locale, job->arena, top, job->n, &part));
+        first += n;
+    } while (first < job->n);
+    return 1;
+}
+
 /* Complete lines, sorted; *done is how many bytes of the text they were. To be freed. */
 static uint8_t *sorted(const struct ps_program *program, const struct ps_locale *locale, const uint8_t *text,
                        size_t text_n, size_t key_n, unsigned steps, size_t piece_n, size_t *done, size_t *size)
@@ -212,100 +246,12 @@ static uint8_t *sorted(const struct ps_program *program, const struct ps_locale 
         const struct ps_record *record = (const struct ps_record *)(const void *)(job.arena + job.top) - 1 - job.n;
         *done = record->offset;
     }
-    sort_job(&job, steps);
+    require_lines(&job, text);
+    if (steps == 0 || !sort_presorted(&job, 1 + steps % 5))
+        sort_job(&job, steps);
     require_permutation(&job);
     uint8_t *out = gather_job(&job, piece_n, size);
     end_job(&job);
-    return out;
-}
-
-/* A run under merge: its text, how far that is in the window, and the window. */
-struct run {
-    uint8_t *text;
-    size_t n, at, last; /* last: where the line read last begins */
-};
-
-/* The next lines_n lines, behind the last one if that is to be kept. */
-static void refill(const struct ps_program *program, const struct ps_locale *locale, struct run *run, size_t lines_n,
-                   uint8_t *arena, struct ps_cursor *cursor, size_t window_n)
-{
-    const int keeps = program->flags & PS_UNIQUE && run->at > 0;
-    const size_t begin = keeps ? run->last : run->at;
-    for (; lines_n > 0 && run->at < run->n; lines_n--) {
-        run->last = run->at;
-        run->at = (size_t)((uint8_t *)memchr(run->text + run->at, (int)program->separator, run->n - run->at) + 1 -
-                           run->text);
-    }
-    const size_t text_n = run->at - begin;
-    uint8_t *window = arena + cursor->base;
-    if (text_n > 0)
-        memcpy(window, run->text + begin, text_n);
-    size_t consumed, longest, at = text_n;
-    cursor->n = ps_scan(program, window, 0, text_n, window + window_n, 0, window_n / 16, &consumed, &longest);
-    REQUIRE(consumed == text_n);
-    if (program->segment_n > 0)
-        REQUIRE(ps_encode(program, locale, window, window + window_n, 0, cursor->n, &at, window_n - 16 * cursor->n) ==
-                cursor->n);
-    cursor->top = window_n;
-    cursor->next = (uint64_t)keeps;
-    cursor->last = run->at == run->n;
-}
-
-/* As module.c holds the caller to it. */
-static void require_cursors(const struct ps_cursor *cursors, size_t n, size_t arena_n)
-{
-    for (size_t i = 0; i < n; i++)
-        REQUIRE(cursors[i].base + cursors[i].top <= arena_n && cursors[i].next <= cursors[i].n);
-}
-
-/* Room for the largest window of so many lines of this run. */
-static size_t window_size(const struct ps_program *program, const struct run *run, size_t lines_n)
-{
-    size_t at = 0, longest = 0;
-    while (at < run->n) {
-        const uint8_t *line = run->text + at;
-        const size_t n = (size_t)((const uint8_t *)memchr(line, (int)program->separator, run->n - at) + 1 - line);
-        const size_t needed = n + enough_for_keys(program, line, n) + sizeof(struct ps_record);
-        longest = needed > longest ? needed : longest;
-        at += n;
-    }
-    return (lines_n + 1) * longest / 16 * 16 + 16;
-}
-
-/* The runs, merged; to be freed. */
-static uint8_t *merged(const struct ps_program *program, const struct ps_locale *locale, struct run *runs, size_t run_n,
-                       size_t lines_n, size_t out_n, size_t *size)
-{
-    size_t window_n = 0, sum = 0;
-    for (size_t i = 0; i < run_n; i++) {
-        const size_t needed = window_size(program, runs + i, lines_n);
-        window_n = needed > window_n ? needed : window_n;
-        sum += runs[i].n;
-    }
-    uint8_t *arena = allocate(run_n * window_n), *out = allocate(sum), *piece = allocate(out_n);
-    struct ps_cursor cursors[RUN_MAX];
-    struct ps_merge *state = calloc(1, sizeof *state + run_n * sizeof(struct ps_node));
-    REQUIRE(state != NULL);
-    for (size_t i = 0; i < run_n; i++) {
-        cursors[i].base = i * window_n;
-        refill(program, locale, runs + i, lines_n, arena, cursors + i, window_n);
-    }
-    *size = 0;
-    for (int64_t status = 0; status != PS_MERGE_DONE;) {
-        size_t used;
-        require_cursors(cursors, run_n, run_n * window_n);
-        status = ps_merge(program, locale, arena, cursors, run_n, state, piece, out_n, &used);
-        REQUIRE(used <= out_n && used <= sum - *size);
-        REQUIRE(status != PS_MERGE_FULL || used == out_n);
-        REQUIRE(status >= PS_MERGE_FULL && status < (int64_t)run_n);
-        memcpy(out + *size, piece, used);
-        *size += used;
-        if (status >= 0)
-            refill(program, locale, runs + status, lines_n, arena, cursors + status, window_n);
-    }
-    free(state);
-    free(piece);
-    free(arena);
     return out;
 }
 
@@ -326,7 +272,7 @@ static uint8_t *sorted_in_runs(const struct ps_program *program, const struct ps
         REQUIRE(done == (size_t)(stop - p));
         p = stop;
     }
-    uint8_t *out = merged(program, locale, runs, run_n, lines_n, out_n, size);
+    uint8_t *out = merge_runs(program, locale, runs, run_n, lines_n, out_n, size);
     for (size_t i = 0; i < run_n; i++)
         free(runs[i].text);
     return out;
@@ -353,6 +299,50 @@ static void run(const struct ps_program *program, const uint8_t *head, const uin
     free(out);
 }
 
+void *__real_malloc(size_t n);
+void *__real_realloc(void *p, size_t n);
+void *__wrap_malloc(size_t n);
+void *__wrap_realloc(void *p, size_t n);
+
+static unsigned allocations_left = UINT_MAX;
+
+static int allocation_fails(void)
+{
+    return allocations_left != UINT_MAX && allocations_left-- == 0;
+}
+
+void *__wrap_malloc(size_t n)
+{
+    return allocation_fails() ? NULL : __real_malloc(n);
+}
+
+void *__wrap_realloc(void *p, size_t n)
+{
+    return allocation_fails() ? NULL : __real_realloc(p, n);
+}
+
+/* Where memory fails somebody is told: an encoder stops at its line, everything else says so. */
+static void run_without_memory(const struct ps_program *program, const uint8_t *head, const uint8_t *text, size_t text_n)
+{
+    const struct ps_locale *locale = ps_program_needs_locale(program) ? locale_of(head[LOCALE]) : NULL;
+    struct job job;
+    start_job(&job, program, locale, text, text_n, enough_for_keys(program, text, text_n));
+    const size_t n = job.n;
+    allocations_left = head[FAIL] - 1u;
+    encode_job(&job);
+    uint8_t *top = job.arena + job.top;
+    const size_t checked = ps_check(program, locale, job.arena, top, job.n);
+    const struct ps_part part = {0, job.n, 0, PS_FIRST_SHIFT, PS_PART_DESCENDING};
+    const int is_sorted = ps_sort_part(program, locale, job.arena, top, job.n, &part);
+    const int has_failed = allocations_left == UINT_MAX;
+    allocations_left = UINT_MAX;
+    REQUIRE(has_failed || (job.n == n && checked <= n && is_sorted));
+    REQUIRE(checked <= n || checked == PS_NO_MEMORY);
+    if (is_sorted)
+        require_permutation(&job);
+    end_job(&job);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
@@ -363,7 +353,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     const uint8_t *p = data + head_n, *end = data + n;
     struct ps_program *program = head[RAW] % 2 ? raw_program(&p, end) : program_of(head);
     if (program != NULL)
-        run(program, head, p, (size_t)(end - p));
+        (head[FAIL] ? run_without_memory : run)(program, head, p, (size_t)(end - p));
     free(program);
     return 0;
 }
