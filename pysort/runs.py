@@ -213,7 +213,7 @@ class RunGenerator:
         if self._last_line is None or ends is None or not self._order.follows(self._last_line, ends[0]):
             self._finish_run()
         if self._writer is None:
-            self._writer = self._spill.start_run()
+            self._writer = self._spill.start_run(self._workers)
         for piece in sorting.pieces(self._outs, self._plan.top_n):
             self._writer.write(piece)
             self._tick()

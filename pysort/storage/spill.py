@@ -13,15 +13,27 @@ import zlib
 from pysort.errors import SortError
 from pysort.storage.handle import NO_MORE_DESCRIPTORS
 from pysort.storage.iostats import IoStats
-from pysort.storage.spillfile import FULL, Extent, SpillCounters, SpilledRun, SpillFile, WriteOutError, run_error
+from pysort.storage.spillfile import (
+    FULL,
+    Extent,
+    Packing,
+    SpillCounters,
+    SpilledRun,
+    SpillFile,
+    WriteOutError,
+    run_error,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pysort.storage.access import Access
+    from pysort.storage.codecs import Codec
     from pysort.storage.compressor import Child, Compressor
+    from pysort.storage.packed import Packer
     from pysort.storage.runreader import RunReader
+    from pysort.storage.workers import Workers
 
 
 class RunWriter:
@@ -48,8 +60,13 @@ class RunWriter:
         self._add_checksums(view)
         while len(view):
             n = self._append(view)
-            self.length += n
+            self._count(n)
             view = view[n:]
+
+    def _count(self, n: int) -> None:
+        """The run is longer by n bytes of lines."""
+        self.length += n
+        self._space.stats.line_bytes += n
 
     def _add_checksums(self, view: memoryview) -> None:
         block_bytes = self._space.block_bytes
@@ -101,7 +118,7 @@ class RunWriter:
 
     def finish(self) -> SpilledRun:
         space = self._space
-        if self.length % space.block_bytes:
+        if len(self._checksums) * space.block_bytes < self.length:
             self._checksums.append(self._checksum)
         self._file.align()
         space.counters.runs_n += 1
@@ -140,7 +157,7 @@ class CompressedRunWriter(RunWriter):
                     n = self._child.give(view)
                 except OSError as error:
                     raise self._error(error) from error
-                self.length += n
+                self._count(n)
                 view = view[n:]
 
     def _store(self) -> bool:
@@ -163,16 +180,52 @@ class CompressedRunWriter(RunWriter):
         return super().finish()
 
 
+class PackedRunWriter(RunWriter):
+    """Compresses the run, block by block."""
+
+    __slots__ = ("_codec", "_ends", "_packer")
+
+    def __init__(self, space: SpillSpace, file: SpillFile, index: int, codec: Codec, packer: Packer) -> None:
+        super().__init__(space, file, index)
+        from array import array
+
+        self._codec = codec
+        self._packer = packer
+        self._ends = array("Q")
+
+    def write(self, view: memoryview) -> None:
+        for piece, length in self._packer.pack(view):
+            self._store(piece, length)
+
+    def _store(self, piece: memoryview, length: int) -> None:
+        """Store a block that was `length` bytes before."""
+        self._checksums.append(zlib.crc32(piece))
+        self._ends.append((self._ends[-1] if self._ends else 0) + len(piece))
+        while len(piece):
+            piece = piece[self._append(piece) :]
+        self._count(length)
+
+    def finish(self) -> SpilledRun:
+        """Raises SortError when the rest cannot be stored."""
+        for piece, length in self._packer.rest():
+            self._store(piece, length)
+        run = super().finish()
+        run.packing = Packing(self._codec, self._ends)
+        return run
+
+
 class SpillSpace:
     """The temporary directories and all runs in them.
 
     directories: take the runs in turn; each is touched only when its turn comes. block_bytes: unit
-    of reading and of checksums. access: how runs are read. compressor: the program that runs pass through.
+    of reading, of checksums and of compression. access: how runs are read. compressor: the program that runs pass
+    through. codec: what compresses them otherwise.
     needed_bytes: most that all runs together take at one time, None where that is not known.
     """
 
     __slots__ = (
         "_access",
+        "_codec",
         "_compressor",
         "_directories",
         "_files",
@@ -190,6 +243,7 @@ class SpillSpace:
         stats: IoStats,
         *,
         compressor: Compressor | None = None,
+        codec: Codec | None = None,
         needed_bytes: int | None = None,
     ) -> None:
         self._directories = directories
@@ -197,12 +251,14 @@ class SpillSpace:
         self._access = access
         self.stats = stats
         self._compressor = compressor
+        self._codec = codec
         self._needed_bytes = needed_bytes
         self._files: list[SpillFile] = []
         self.counters = SpillCounters()
 
-    def start_run(self) -> RunWriter:
-        """Raises SortError `cannot create temporary file in 'DIRECTORY': ...`."""
+    def start_run(self, workers: Workers | None = None) -> RunWriter:
+        """workers: that may help whoever writes the run, who must be none of them. Raises SortError `cannot create
+        temporary file in 'DIRECTORY': ...`."""
         try:  # while there is a descriptor to load them with; without one the file is not to be had either
             import array  # noqa: F401
 
@@ -217,6 +273,10 @@ class SpillSpace:
             if error.errno not in NO_MORE_DESCRIPTORS or not self._files:
                 raise
             file = self._files[-1]
+        if self._codec is not None:
+            from pysort.storage.packed import Packer
+
+            return PackedRunWriter(self, file, index, self._codec, Packer(self._codec, self.block_bytes, workers))
         child = self._compressor.compress() if self._compressor else None
         if self._compressor is None or child is None:
             return RunWriter(self, file, index)
@@ -272,6 +332,10 @@ class SpillSpace:
 
         for extent in run.extents:
             extent.file.advise(self._access.strategy, self.stats)
+        if run.packing is not None:
+            from pysort.storage.packed import PackedRunReader
+
+            return PackedRunReader(run, self.counters, self.stats, self._access, readers_n, run.packing)
         if run.compressor is not None:
             return CompressedRunReader(run, self.counters, self.stats, self._access, readers_n, run.compressor)
         return RunReader(run, self.counters, self.stats, self._access, readers_n)
