@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 class Packer:
-    """Cuts a run into blocks and compresses them. workers: that do so while the caller waits, if there are any; the
-    caller must not be one of them."""
+    """Cuts a run into blocks and compresses them. workers: help if there are any; the caller must not be one of them,
+    for which it would wait."""
 
     __slots__ = ("_block", "_codec", "_filled", "_workers")
 
@@ -62,20 +62,22 @@ class Packer:
 
     def _shrunk(self, blocks: Sequence[memoryview]) -> list[memoryview]:
         pieces = list(blocks)
-        workers = self._workers
-        step = 1 if workers is None else max(min(workers.n, len(blocks)), 1)
+        left = iter(range(len(blocks)))  # whoever has time takes the next one
 
-        def shrink(first: int) -> int:
-            for i in range(first, len(blocks), step):
+        def shrink() -> int:
+            for i in left:
                 made = self._codec.shrink(blocks[i])
                 if len(made) < len(blocks[i]):
                     pieces[i] = memoryview(made)
             return 0
 
-        if workers is None or step == 1:
-            shrink(0)
-        else:
-            wait_all([workers.submit(lambda first=first: shrink(first)) for first in range(step)])  # type: ignore[misc]
+        jobs = []
+        if self._workers is not None:
+            jobs = [self._workers.submit(shrink, urgent=True) for _ in range(min(self._workers.n, len(blocks) - 1))]
+        try:
+            shrink()
+        finally:
+            wait_all(jobs)
         return pieces
 
 
@@ -134,6 +136,8 @@ class PackedRunReader(RunReader):
     def _expanded(self, piece: memoryview, n: int, offset: int) -> bytes:
         try:
             block = self._packing.codec.expand(piece, n)
+        except MemoryError:
+            raise
         except Exception as error:  # each package has its own
             raise self._error(offset, b"checksum mismatch") from error
         if len(block) != n:
