@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from pysort.sorting import Sorting
     from pysort.stats import SortStats
     from pysort.storage.readers import InputReader
-    from pysort.storage.spill import RunWriter, SpillSpace
+    from pysort.storage.runwriter import RunWriter
+    from pysort.storage.spill import SpillSpace
     from pysort.storage.spillfile import SpilledRun
     from pysort.storage.workers import Workers
 

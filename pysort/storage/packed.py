@@ -8,9 +8,12 @@ not become smaller is stored as it is, so that no run takes more room than its l
 from __future__ import annotations
 
 import zlib
+from array import array
 from bisect import bisect_right
 
 from pysort.storage.runreader import RunReader
+from pysort.storage.runwriter import RunWriter
+from pysort.storage.spillfile import Packing
 from pysort.storage.workers import wait_all
 
 TYPE_CHECKING = False
@@ -20,7 +23,8 @@ if TYPE_CHECKING:
     from pysort.storage.access import Access
     from pysort.storage.codecs import Codec
     from pysort.storage.iostats import IoStats
-    from pysort.storage.spillfile import Packing, SpillCounters, SpilledRun
+    from pysort.storage.runwriter import Space
+    from pysort.storage.spillfile import SpillCounters, SpilledRun, SpillFile
     from pysort.storage.workers import Workers
 
 
@@ -79,6 +83,38 @@ class Packer:
         finally:
             wait_all(jobs)
         return pieces
+
+
+class PackedRunWriter(RunWriter):
+    """Compresses the run, block by block. workers: see Packer."""
+
+    __slots__ = ("_codec", "_ends", "_packer")
+
+    def __init__(self, space: Space, file: SpillFile, index: int, codec: Codec, workers: Workers | None) -> None:
+        super().__init__(space, file, index)
+        self._codec = codec
+        self._packer = Packer(codec, space.block_bytes, workers)
+        self._ends = array("Q")
+
+    def write(self, view: memoryview) -> None:
+        for piece, length in self._packer.pack(view):
+            self._store(piece, length)
+
+    def _store(self, piece: memoryview, length: int) -> None:
+        """Store a block that was `length` bytes before."""
+        self._checksums.append(zlib.crc32(piece))
+        self._ends.append((self._ends[-1] if self._ends else 0) + len(piece))
+        while len(piece):
+            piece = piece[self._append(piece) :]
+        self._count(length)
+
+    def finish(self) -> SpilledRun:
+        """Raises SortError when the rest cannot be stored."""
+        for piece, length in self._packer.rest():
+            self._store(piece, length)
+        run = super().finish()
+        run.packing = Packing(self._codec, self._ends)
+        return run
 
 
 class PackedRunReader(RunReader):
