@@ -151,5 +151,7 @@ def test_from_python(directory: Path) -> None:
     for method in ("none", "zlib"):
         pysort.sort_file(directory / "in", made, compress=method, memory="128K", temporary_directories=[directory])
         assert made.read_bytes() == b"".join(sorted(LINES))
+    lines = pysort.sort_lines(LINES, compress="zlib", memory="128K", temporary_directories=[directory])
+    assert list(lines) == sorted(LINES)
     with pytest.raises(ValueError, match="none, zlib, zstd, lz4"):
         pysort.sort_file(directory / "in", made, compress="gzip")
