@@ -12,7 +12,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from bench import hints_advice, hints_mapped, hints_merge, hints_parallel, hints_report, hints_sample, plots
+from bench import (
+    hints_advice,
+    hints_compress,
+    hints_mapped,
+    hints_merge,
+    hints_parallel,
+    hints_report,
+    hints_sample,
+    plots,
+)
 from bench.contenders import BenchError, Contender, pysort_program, sort_like
 from bench.hints_report import Measured
 from bench.hints_table import Claim, NotHere, Place, Table, measure
@@ -26,6 +35,7 @@ CLAIMS = (
     hints_sample.CLAIM,
     hints_parallel.CLAIM,
     hints_merge.CLAIM,
+    hints_compress.CLAIM,
 )
 ROUNDS_N = 5
 LEAST_ROUNDS_N = 3

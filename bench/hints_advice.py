@@ -120,10 +120,19 @@ def _sort_tables(
 
 
 class SortBench:
-    """One job of the `pysort` command, whatever its variants are; temporary files and output are on the disk below the
-    place's, and every output has the bytes of the first."""
+    """One job of the `pysort` command, or of a program like it, whatever its variants are; temporary files, unless
+    they have a directory, and output are on the disk below the place's, and every output has the bytes of the first."""
 
-    def __init__(self, inputs: Sequence[Path], options: Sequence[str], place: Place) -> None:
+    def __init__(
+        self,
+        inputs: Sequence[Path],
+        options: Sequence[str],
+        place: Place,
+        program: Sequence[str] = (),
+        temporary: Path | None = None,
+    ) -> None:
+        self._program = program
+        self._temporary = temporary or place.scratch
         self._inputs = inputs
         self._options = options
         self._scratch = place.scratch
@@ -131,7 +140,8 @@ class SortBench:
 
     def run(self, options: Sequence[str]) -> Sample:
         output = self._scratch / "output"
-        argv = [*pysort_program(), *self._options, *options, "-T", str(self._scratch), "-o", str(output)]
+        program = self._program or pysort_program()
+        argv = [*program, *self._options, *options, "-T", str(self._temporary), "-o", str(output)]
         sample = timed([*argv, *map(str, self._inputs)])
         with output.open("rb") as file:
             digest = hashlib.file_digest(file, "blake2b").hexdigest()

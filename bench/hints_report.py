@@ -15,6 +15,7 @@ GROUP = "hints"
 # Figures of a run that deserve a column, where there are any: name, heading, format.
 _FIGURES = (
     ("open_s", "of it, to open, s", "{:.3f}"),
+    ("spilled_mib", "MiB to runs", "{:.1f}"),
     ("p99_ms", "99 % of reads within ms", "{:.2f}"),
     ("syncs_per_s", "syncs/s", "{:.0f}"),
     ("read_mib", "device MiB", "{:.0f}"),

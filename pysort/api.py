@@ -21,6 +21,7 @@ from pysort.keys.locale import load_locale
 from pysort.keys.spec import KeySpec, parse_key
 from pysort.linekeys import Key, KeyEncoder
 from pysort.lines import Form, Items, SortedLines
+from pysort.option_table import COMPRESSIONS
 from pysort.options import Options
 from pysort.output import Output
 from pysort.prepare import effective_keys, foresee, make_orders, make_plan, with_threads_for
@@ -50,8 +51,8 @@ class Settings(TypedDict, total=False):
     """The options of the command line by their long names, as keyword arguments; False or 0 is what was not given.
 
     locale: the name of a locale, whose order text is in; "C", the order of bytes, by default, whatever the environment
-    says. memory: bytes, or a size such as "2G" or "10%". temporary_directories: see -T. threads: see --parallel.
-    field_separator: one byte. top: lines; 0 gives none.
+    says. memory: bytes, or a size such as "2G" or "10%". temporary_directories: see -T. compress: "none", "zlib",
+    "zstd" or "lz4", see --compress. threads: see --parallel. field_separator: one byte. top: lines; 0 gives none.
     """
 
     ignore_leading_blanks: bool
@@ -72,6 +73,7 @@ class Settings(TypedDict, total=False):
     locale: str
     memory: int | str
     temporary_directories: Sequence[Path]
+    compress: str
     threads: int
 
 
@@ -278,6 +280,9 @@ def _options(settings: Settings, known: frozenset[str], key: str | Sequence[str]
     top = settings.get("top")
     if len(separator) > 1 or min(top or 0, settings.get("threads", 1) - 1) < 0:
         raise ValueError("a field separator is one byte, and counts are not negative")
+    compress = settings.get("compress", "none")
+    if compress not in COMPRESSIONS:
+        raise ValueError(f"runs are compressed by {', '.join(COMPRESSIONS)}, not {compress}")
     memory = settings.get("memory")
     try:
         keys = [parse_key(os.fsencode(text)) for text in ([key] if isinstance(key, str) else key)]
@@ -294,5 +299,6 @@ def _options(settings: Settings, known: frozenset[str], key: str | Sequence[str]
         top=top,
         buffer_size=SizeSpec(absolute_bytes=memory) if isinstance(memory, int) else size,
         temporary_directories=[os.fsencode(path) for path in settings.get("temporary_directories", ())],
+        compress=compress,
         parallel=settings.get("threads"),
     )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from pysort.arguments import Words
+from pysort.arguments import Words, find_long
 from pysort.errors import SortError, quote
+from pysort.option_table import COMPRESSIONS
 from pysort.options import Options
 from pysort.units import COUNT_MAX, DIGITS, parse_batch_size, parse_count, parse_read_size, parse_size, scan_count
 
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
 _FLAGS = frozenset(
     ["atomic", "bytes", "count", "crlf", "debug", "merge", "reverse", "stable", "unique", "zero-terminated"]
 )
-_LAST_WINS = frozenset(["files0-from", "fadvise", "run-fadvise", "reader", "input-reader", "mmap-flags", "madvise"])
+_LAST_WINS = frozenset(
+    ["compress", "files0-from", "fadvise", "run-fadvise", "reader", "input-reader", "mmap-flags", "madvise"]
+)
 _REQUESTS = frozenset(["help", "version", "completions"])
 # Versions of POSIX in which +POS1 names a file.
 _WITHOUT_TRADITIONS = range(200112, 200809)
@@ -105,6 +108,8 @@ class _Parser:
 
     def _take(self, option: Option, typed: bytes | None, spelled: bytes) -> None:
         """spelled: the option as messages name it."""
+        if option.key == "compress" and typed is not None and typed.decode("ascii", "replace") not in COMPRESSIONS:
+            option = find_long(b"compress-program")  # which GNU sort lets one shorten to our name
         argument: Any = typed
         if option.words and typed is not None:
             argument = [option.choose(word) for word in typed.split(b",")] if option.many else option.choose(typed)

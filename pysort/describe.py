@@ -57,6 +57,7 @@ def describe(
         "read_bytes": plan.read_bytes,
         "run_reader": runs.kind,
         "run_hints": str(runs.strategy),
+        "compression": os.fsdecode(options.compress_program or options.compress.encode()),
         "prefetch_blocks": plan.run_ahead_bytes(needed or 0) // plan.block_bytes,
         "block_bytes": plan.block_bytes,
     }

@@ -39,6 +39,11 @@ SIDE_FIGURES = (
     ),
     ("write_calls", "writes", "System calls that write."),
     ("write_bytes", "bytes written", "What they took, on disk yet or not."),
+    (
+        "line_bytes",
+        "before compression",
+        "What that was before `--compress` or `--compress-program`. Not shown in text where it is the same.",
+    ),
     ("write_request_bytes", "average write", "Bytes written, divided by writes."),
     (
         "write_seconds",
@@ -120,6 +125,11 @@ PLAN_FIGURES = (
     ("read_bytes", "bytes per read", "Most that is asked of an input at once."),
     ("run_reader", "runs read by", "pread, mmap or direct."),
     ("run_hints", "hints on runs", "Those of `--run-fadvise`."),
+    (
+        "compression",
+        "runs compressed by",
+        "`none`, the method of `--compress`, or the program of `--compress-program`.",
+    ),
     ("prefetch_blocks", "prefetch", "Blocks of each run that are asked for before a merge needs them."),
     ("block_bytes", "spill block", "Size of these blocks."),
 )

@@ -69,9 +69,9 @@ class Gauge:
         if self._mode == "check":
             return stats.inputs.read_bytes
         if self._mode == "merge":
-            return stats.runs.write_bytes + stats.output.write_bytes
-        read, spilled = stats.input_bytes, stats.runs.write_bytes
-        if stats.merge_passes_n:  # a program may have compressed the runs
+            return stats.runs.line_bytes + stats.output.write_bytes
+        read, spilled = stats.input_bytes, stats.runs.line_bytes
+        if stats.merge_passes_n:  # lines may have been left out
             spilled = max(spilled, read)
         return read + spilled + stats.output.write_bytes
 

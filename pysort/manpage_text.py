@@ -43,10 +43,15 @@ DETAILS = {
     "quarter of the memory no temporary file is made, and in every run there are no more than that. A header is not "
     "counted.",
     "count": "Only lines that come one after the other are counted together: with keys and `-s` equal lines may be "
-    "apart. With `-u` all that compare equal count for the first.",
+    "apart. With `-u` all that compare equal count for the first. Temporary files hold every line; where many are "
+    "equal `--compress` makes them a hundred times smaller.",
     "Z": "Their first bytes tell; others are read as they are. zstd and lz4 take the packages zstandard and lz4. "
     "A damaged input ends the sort with a message and status 2.",
     "crlf": "The one right before the end of a line, that is.",
+    "compress": "Each block of a run is compressed by itself, and one that does not become smaller is stored as it is. "
+    "zstd and lz4 take the packages zstandard and lz4. This saves temporary space; it saves time only where the disk "
+    "is slower than the processor compresses. Not together with `--compress-program`, for which any other word is the "
+    "_PROG_: GNU `sort` lets one shorten that name so.",
     "fadvise": "See Hints below.",
     "run-fadvise": "All runs in one directory share one file, and so the hints that are given when it is opened.",
     "reader": "mmap copies out of mapped parts of the file, direct reads past the page cache (`O_DIRECT`). Both keep "

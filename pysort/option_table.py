@@ -22,6 +22,7 @@ SHELLS = ("bash", "zsh", "fish")
 _READERS = {word: word for word in ("pread", "mmap", "direct")}
 _MADVICE = {word: word for word in ("normal", "sequential", "random", "willneed", "populate-read")}
 _FORMATS = {word: word for word in ("text", "json")}
+COMPRESSIONS = {word: word for word in ("none", "zlib", "zstd", "lz4")}
 _PROGRESS = {word: word for word in ("auto", "always", "never")}
 _STATS = {word: word for word in ("text", "json", "notiming", "hits")}
 
@@ -207,6 +208,14 @@ OPTIONS = (
     Option(OWN, "", "count", "write each line once, behind how often there is\none, like uniq -c"),
     Option(OWN, "Z", "", "decompress inputs that are gzip, bzip2, xz, zstd\nor lz4"),
     Option(OWN, "", "crlf", "lines may end with CR and newline: leave out\nthe CR"),
+    Option(
+        OWN,
+        "",
+        "compress",
+        "compress temporary files by METHOD, in this\nprogram: none (default), zlib, zstd or lz4",
+        "METHOD",
+        words=COMPRESSIONS,
+    ),
     Option(
         OWN,
         "",

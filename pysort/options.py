@@ -21,6 +21,7 @@ class Options:
     bytes: byte order in every locale. ordering: global letters out of bdfghiMnRV. check: "c" or "C".
     field_separator: a byte.
     fadvise, run_fadvise: hints as typed. mmap_flags: as typed. madvise: "" or the advice's name.
+    compress: how runs are compressed, "none" or a method.
     read_size: bytes, 1 or more. prefetch: blocks. parallel_reads: threads, 1 or more.
     header: lines; header_prefix: of others behind those. top: lines that are wanted.
     stats, plan: "text" or "json". progress: "auto", "always" or "never".
@@ -35,6 +36,7 @@ class Options:
         "bytes",
         "check",
         "compare_hints",
+        "compress",
         "compress_program",
         "count",
         "crlf",
@@ -97,6 +99,7 @@ class Options:
         files0_from: bytes | None = None,
         random_source: bytes | None = None,
         compress_program: bytes | None = None,
+        compress: str = "none",
         fadvise: bytes = DEFAULT_HINTS,
         run_fadvise: bytes = DEFAULT_HINTS,
         reader: str = "pread",
@@ -142,6 +145,7 @@ class Options:
         self.files0_from: Final = files0_from
         self.random_source: Final = random_source
         self.compress_program: Final = compress_program
+        self.compress: Final = compress
         self.fadvise: Final = fadvise
         self.run_fadvise: Final = run_fadvise
         self.reader: Final = reader
@@ -214,6 +218,12 @@ def check_compare_hints(options: Options) -> None:
     other = letter or next((name for name, given in words if given), "")
     if options.compare_hints is not None and other:
         raise SortError(b"options '", other.encode(), b" --compare-hints' are incompatible")
+
+
+def check_compress(options: Options) -> None:
+    """Raises SortError when runs would have to be compressed twice."""
+    if options.compress != "none" and options.compress_program is not None:
+        raise SortError(b"options '--compress --compress-program' are incompatible")
 
 
 def check_finishing(options: Options) -> None:

@@ -72,8 +72,8 @@ class InputSample:
 
 
 class SortPlan:
-    """The ledger of -S: arena_bytes + out_bytes * (thread_n + 1) + what is mapped <= memory_bytes, save where
-    memory_bytes is too little to divide.
+    """The ledger of -S: arena_bytes + out_bytes * (thread_n + 1) + what is mapped + what compression takes <=
+    memory_bytes, save where memory_bytes is too little to divide.
 
     arena_bytes: sort buffer, then the windows of the runs under merge. thread_n: workers, 0 where one thread does
     everything. out_bytes: an output buffer. read_bytes: most that one read of an input asks for; run_read_bytes: of a
@@ -124,11 +124,13 @@ class SortPlan:
         parallel_reads_n: int = 1,
         sample: InputSample | None = None,
         top_n: int | None = None,
+        codec_bytes: int | None = None,
     ) -> None:
         """memory_bytes: what -S grants, or the default. batch_size: a cap on the fan-in, if the user gave one.
         input_bytes: the size of all inputs, None if not known. descriptor_n: inputs that may be open at once, None
         without a limit. thread_n: threads that may work. read_size: bytes that one read should ask for; prefetch_n,
-        parallel_reads_n: blocks and threads; all three if the user gave them. sample: of the inputs."""
+        parallel_reads_n: blocks and threads; all three if the user gave them. sample: of the inputs. codec_bytes: what
+        it takes to compress or expand one block, None where runs are not compressed."""
         memory = max(memory_bytes, LEAST_MEMORY_BYTES)
         out = min(max(memory // 16, LEAST_OUT_BYTES), LARGEST_OUT_BYTES)
         small = memory < PARALLEL_MEMORY_BYTES or (input_bytes is not None and input_bytes < PARALLEL_INPUT_BYTES)
@@ -137,6 +139,9 @@ class SortPlan:
         arena = memory - outs if memory > 4 * outs else memory
         maps = memory // 4 if input_mapped or runs_mapped else 0
         arena -= maps
+        if codec_bytes is not None:  # in each thread, with the block; and what is on its way to the disk
+            packing = (self.thread_n + 1) * (codec_bytes + LARGEST_BLOCK_BYTES) + out
+            arena -= packing if arena > 2 * packing else 0
         if input_bytes is not None:
             arena = min(arena, input_bytes * WORST_COST + 64 * KIBI)
         arena = max(min(arena, LARGEST_ARENA_BYTES), LEAST_MEMORY_BYTES)

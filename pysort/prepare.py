@@ -7,8 +7,9 @@ from pysort.environ import free_descriptor_n
 from pysort.keys.locale import PLAIN, open_collation
 from pysort.keys.program import compile as compile_program
 from pysort.keys.spec import KeySpec, check_compatible, inherit
-from pysort.options import check_debug, check_files0_from, check_finishing
+from pysort.options import check_compress, check_debug, check_files0_from, check_finishing
 from pysort.plan import InputSample, SortPlan
+from pysort.sorter import load_codec
 from pysort.storage.readers import STDIN, input_bytes
 
 TYPE_CHECKING = False
@@ -46,7 +47,8 @@ def with_threads_for(implementation: Any, options: Options) -> Options:
 
 
 def make_plan(options: Options, environment: Environment, files: Sequence[bytes] | None, io: IoStats) -> SortPlan:
-    """files: None where lines come from elsewhere. io: counts what is read of inputs to know them before the sort."""
+    """files: None where lines come from elsewhere. io: counts what is read of inputs to know them before the sort.
+    Raises SortError where a package is missing."""
     memory = environment.default_memory()
     if options.buffer_size is not None:
         memory, _ = environment.granted_memory(options.buffer_size)
@@ -55,6 +57,7 @@ def make_plan(options: Options, environment: Environment, files: Sequence[bytes]
         from pysort.storage.compressor import largest_fan_in
 
         batch_size = largest_fan_in(batch_size, free_descriptor_n(environment.descriptor_limit_n))
+    codec = load_codec(options.compress)
     descriptor_n = free_descriptor_n(environment.descriptor_limit_n) if options.merge else None
     if descriptor_n is not None:  # one for the output, one for the runs in each directory
         descriptor_n -= (options.output is not None) + len(options.temporary_directories or (b"",))
@@ -76,6 +79,7 @@ def make_plan(options: Options, environment: Environment, files: Sequence[bytes]
         parallel_reads_n=options.parallel_reads,
         sample=sample,
         top_n=options.top,
+        codec_bytes=None if codec is None else codec.state_bytes,
     )
 
 
@@ -114,6 +118,7 @@ def effective_keys(options: Options) -> list[KeySpec]:
     keys = inherit(options.keys, options.ordering, options.reverse)
     check_compatible(keys)
     check_debug(options)
+    check_compress(options)
     check_finishing(options)
     return keys
 

@@ -91,6 +91,7 @@ def _side(io: IoStats, elapsed_ns: int, timed: bool) -> dict[str, Any]:
         "read_mib_per_second": _ratio(missed_bytes / MEBI, elapsed_ns / 1e9),
         "write_calls": io.write_calls,
         "write_bytes": io.write_bytes,
+        "line_bytes": io.line_bytes or io.write_bytes,
         "write_request_bytes": _ratio(io.write_bytes, io.write_calls),
         "write_seconds": io.write_ns / 1e9,
         "write_mib_per_second": _ratio(io.write_bytes / MEBI, elapsed_ns / 1e9),
@@ -154,6 +155,8 @@ def _table(found: dict[str, Any]) -> list[str]:
 
 def _concerns(key: str, side: dict[str, Any]) -> bool:
     """Whether the figure says anything about a side that did not read, write, or sync."""
+    if key == "line_bytes":
+        return bool(side["line_bytes"] != side["write_bytes"])
     if key.startswith("write"):
         return bool(side["write_calls"])
     if key.startswith("sync"):

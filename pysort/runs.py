@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from pysort.sorting import Sorting
     from pysort.stats import SortStats
     from pysort.storage.readers import InputReader
-    from pysort.storage.spill import RunWriter, SpillSpace
+    from pysort.storage.runwriter import RunWriter
+    from pysort.storage.spill import SpillSpace
     from pysort.storage.spillfile import SpilledRun
     from pysort.storage.workers import Workers
 
@@ -213,7 +214,7 @@ class RunGenerator:
         if self._last_line is None or ends is None or not self._order.follows(self._last_line, ends[0]):
             self._finish_run()
         if self._writer is None:
-            self._writer = self._spill.start_run()
+            self._writer = self._spill.start_run(self._workers)
         for piece in sorting.pieces(self._outs, self._plan.top_n):
             self._writer.write(piece)
             self._tick()

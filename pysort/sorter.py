@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pysort.plan import SortPlan
     from pysort.stats import SortStats
     from pysort.storage.access import Access
+    from pysort.storage.codecs import Codec
     from pysort.storage.compressor import Compressor
     from pysort.storage.filtering import Filters
     from pysort.storage.iostats import IoStats
@@ -96,6 +97,7 @@ def spill_space(
         access,
         stats.runs,
         compressor=_compressor(options.compress_program, warn),
+        codec=load_codec(options.compress),
         needed_bytes=plan.input_bytes,
     )
 
@@ -106,6 +108,16 @@ def _compressor(program: bytes | None, warn: Callable[[SortError], None]) -> Com
     from pysort.storage.compressor import Compressor
 
     return Compressor(program, warn)
+
+
+def load_codec(method: str) -> Codec | None:
+    """What compresses runs, loaded with all that it takes while there are descriptors. Raises SortError."""
+    if method == "none":
+        return None
+    import pysort.storage.packed  # noqa: F401
+    from pysort.storage.codecs import load
+
+    return load(method)
 
 
 def without_repeated_stdin(names: Sequence[bytes]) -> list[bytes]:

@@ -20,6 +20,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -42,6 +43,16 @@ _PR_CAPBSET_DROP = 24
 _MAY_READ_EVERYTHING = (1, 2)
 
 _KEPT_VARIABLES = ("PATH", "HOME", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "PYSORT_KERNEL")
+
+
+# Words of --compress, each with the packages of which one has to be there.
+METHODS = [
+    pytest.param(
+        method,
+        marks=pytest.mark.skipif(not any(map(find_spec, packages)), reason=f"there is no package {packages[-1]}"),
+    )
+    for method, packages in {"zlib": ["zlib"], "zstd": ["compression", "zstandard"], "lz4": ["lz4"]}.items()
+]
 
 
 class Result(NamedTuple):

@@ -1,7 +1,7 @@
 """A byte of a spilled run that changes on the disk is an error that names run and offset, never wrong output.
 
-Every byte of a small run, one bit of it, under every reader, with threads and without, and under compression: the sort
-itself runs, and the bit is flipped between run generation and the merge.
+Every byte of a small run, one bit of it, under every reader, with threads and without, and under each compression: the
+sort itself runs, and the bit is flipped between run generation and the merge.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import support
 
 from pysort import plan, sorting
 from pysort.cli import Messages, execute
@@ -28,9 +29,12 @@ TEXT = b"".join(b"%d line %d\n" % (i * 7919 % 1000, i) for i in range(150))
 class Job:
     """One sort, spilling into `tmp`. flip: called with each run that has been written, before it is read."""
 
-    def __init__(self, directory: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]) -> None:
+    def __init__(
+        self, directory: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], text: bytes = TEXT
+    ) -> None:
         (directory / "tmp").mkdir()
-        (directory / "in").write_bytes(TEXT)
+        (directory / "in").write_bytes(text)
+        self.expected = b"".join(sorted(text.splitlines(keepends=True)))
         self.out = directory / "out"
         self._arguments = [*arguments, "-S4K", f"-T{directory}/tmp", f"-o{self.out}", f"{directory}/in"]
         self.flip: Callable[[SpilledRun], None] = lambda run: None
@@ -58,20 +62,29 @@ def use_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sorting, "LEAST_LEAF_N", 5)
 
 
-def sweep(job: Job, step: int) -> list[tuple[int, str]]:
-    """Flip one bit of each stored byte of run 1 in turn, or of each step-th. Returns places and messages, "" where the
-    sort succeeded; output that is neither right nor the beginning of what is right fails here."""
+def block_offset(run: SpilledRun, at: int) -> int:
+    """Where in the run the block begins that byte `at` of what is stored belongs to."""
+    n = at // run.block_bytes if run.packing is None else sum(end <= at for end in run.packing.ends)
+    return n * run.block_bytes
+
+
+def sweep(job: Job, step: int) -> list[tuple[int, int, str]]:
+    """Flip one bit of each stored byte of run 1 in turn, or of each step-th. Returns the byte, the offset of its block
+    in the run, and the message, "" where the sort succeeded; output that is neither right nor the beginning of what is
+    right fails here."""
     sizes: list[int] = []
     job.flip = lambda run: sizes.append(run.stored_bytes) if run.index == 1 else None
     job.run()
-    expected = b"".join(sorted(TEXT.splitlines(keepends=True)))
+    expected = job.expected
     assert job.out.read_bytes() == expected
     found = []
     for at in range(0, sizes[0], step):
         left = [at]
+        blocks: list[int] = []
 
-        def flip(run: SpilledRun, left: list[int] = left) -> None:
+        def flip(run: SpilledRun, left: list[int] = left, blocks: list[int] = blocks) -> None:
             if run.index == 1 and left:
+                blocks.append(block_offset(run, left[0]))
                 extent = run.extents[0]
                 place = extent.offset + left[0]
                 fd = extent.file.handle.fd
@@ -81,10 +94,10 @@ def sweep(job: Job, step: int) -> list[tuple[int, str]]:
         try:
             job.run()
             assert job.out.read_bytes() == expected
-            found.append((at, ""))
+            found.append((at, *blocks, ""))
         except SortError as error:
             assert expected.startswith(job.out.read_bytes()), at
-            found.append((at, str(error)))
+            found.append((at, *blocks, str(error)))
         job.out.write_bytes(b"")
         assert not left
     return found
@@ -97,10 +110,21 @@ def test_every_byte_of_a_run(reader: str, threads: bool, tmp_path: Path, monkeyp
         use_threads(monkeypatch)
     found = sweep(Job(tmp_path, monkeypatch, [f"--reader={reader}", "--parallel=2"]), 1)
     assert len(found) > 300
-    for at, message in found:
-        told = re.fullmatch(r"read failed: .*/tmp: checksum mismatch \(run 1, offset (\d+)\)", message)
-        assert told, (at, message)
-        assert int(told[1]) <= at < int(told[1]) + 64  # the block
+    for at, block, message in found:
+        assert message == f"read failed: {tmp_path}/tmp: checksum mismatch (run 1, offset {block})", at
+
+
+@pytest.mark.parametrize("method", support.METHODS)
+def test_every_byte_of_a_packed_run(method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Under one of the readers each; tests/storage has all of them."""
+    reader = {"zlib": "pread", "zstd": "mmap", "lz4": "direct"}[method]
+    if reader != "mmap":
+        use_threads(monkeypatch)
+    text = TEXT.replace(b" line ", b" long line ")
+    found = sweep(Job(tmp_path, monkeypatch, [f"--compress={method}", f"--reader={reader}", "--parallel=2"], text), 1)
+    assert len(found) > 300
+    for at, block, message in found:
+        assert message == f"read failed: {tmp_path}/tmp: checksum mismatch (run 1, offset {block})", at
 
 
 @pytest.mark.skipif(GZIP is None, reason="there is no gzip")
@@ -110,7 +134,7 @@ def test_what_a_program_compressed(threads: bool, tmp_path: Path, monkeypatch: p
     if threads:
         use_threads(monkeypatch)
     found = sweep(Job(tmp_path, monkeypatch, [f"--compress-program={GZIP}", "--parallel=2"]), 5)
-    harmless = [at for at, message in found if not message]
+    harmless = [at for at, _, message in found if not message]
     assert all(at < 10 for at in harmless), harmless
-    for at, message in found:
+    for at, _, message in found:
         assert at in harmless or re.search(r"\(run 1, offset \d+\)$|terminated abnormally$", message), (at, message)

@@ -33,6 +33,7 @@ JOBS: dict[str, list[str]] = {
     "direct": ["--reader=direct", "--input-reader=direct"],
     "parallel": ["--parallel-reads=3", "--run-fadvise=willneed"],
     "compressed": [f"--compress-program={GZIP}"],
+    "packed": ["--compress=zlib", "-u"],
 }
 
 

@@ -47,8 +47,9 @@ def interpreter_bytes(tmp_path_factory: pytest.TempPathFactory) -> int:
         ["--reader=mmap", "--input-reader=mmap"],
         ["--reader=direct", "--input-reader=direct"],
         ["-u", "--batch-size=2"],
+        *(pytest.param([f"--compress={param.values[0]}"], marks=param.marks) for param in support.METHODS),
     ],
-    ids=["plain", "keyed", "mapped", "direct", "unique"],
+    ids=["plain", "keyed", "mapped", "direct", "unique", "zlib", "zstd", "lz4"],
 )
 def test_the_peak_stays_within_the_buffer_that_was_granted(
     tmp_path: Path, interpreter_bytes: int, line_bytes: int, options: list[str]

@@ -300,6 +300,7 @@ def test_whatever_is_counted_the_part_grows_and_stays_below_one(
         stats.input_bytes += n * (what == "input")
         stats.inputs.count_read(n * (what == "input"))
         stats.runs.count_write(n * (what == "run"))
+        stats.runs.line_bytes += n * (what == "run")
         stats.output.count_write(n * (what == "output"))
         stats.merge_passes_n += what == "pass"
         found = gauge.read()

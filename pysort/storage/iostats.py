@@ -18,6 +18,7 @@ class IoStats:
 
     read_calls, write_calls: system calls, or copies out of a mapping; *_bytes: what they moved. sync_calls: waits for
     data to be on the disk. *_ns: the time between start() and count_..., 0 where no clock runs.
+    line_bytes: of runs, what was written as it was before it was compressed.
     blocks_n: blocks of BLOCK_BYTES that reads brought, each begun one counting as whole; hit_blocks_n and
     read_blocks_n: those that were in the page cache and those that were not, together blocks_n; None where a reader
     could not tell. count_hits: asks the readers to find out, which starts read-ahead itself.
@@ -37,6 +38,7 @@ class IoStats:
         "hint_ns",
         "hint_residency",
         "hints",
+        "line_bytes",
         "notes",
         "read_bytes",
         "read_calls",
@@ -65,6 +67,7 @@ class IoStats:
         self.read_ns = 0
         self.write_calls = 0
         self.write_bytes = 0
+        self.line_bytes = 0
         self.write_ns = 0
         self.sync_calls = 0
         self.sync_ns = 0

@@ -115,10 +115,18 @@ class RunReader:
 
     def _load(self, view: memoryview) -> None:
         """Fill view with the run's next bytes."""
-        at = self.position
-        for extent, offset, n in self._pieces(at, at + len(view)):
-            self._fill(at, extent, offset, view[at - self.position :][:n])
+        self._load_stored(self.position, view)
+
+    def _load_stored(self, start: int, view: memoryview) -> None:
+        """Fill view with what is stored from byte `start` on."""
+        at = start
+        for extent, offset, n in self._pieces(start, start + len(view)):
+            self._fill(at, extent, offset, view[at - start :][:n])
             at += n
+
+    def _place(self, stored: int) -> int:
+        """Where in the run byte `stored` of what is stored belongs."""
+        return stored
 
     def _pieces(self, start: int, stop: int) -> Iterator[tuple[Extent, int, int]]:
         """Where bytes start..stop-1 of what is stored lie: extent, offset within its file, length."""
@@ -138,11 +146,11 @@ class RunReader:
                 positional = self._positional_for(extent, offset)
                 n = positional.read(offset, view, extent.end)
             except OSError as error:
-                raise self._error(at, error) from error
+                raise self._error(self._place(at), error) from error
             except CutShort as error:
-                raise self._error(at, b"unexpected end of file") from error
+                raise self._error(self._place(at), b"unexpected end of file") from error
             if not n:
-                raise self._error(at, b"unexpected end of file")
+                raise self._error(self._place(at), b"unexpected end of file")
             at += n
             offset += n
             view = view[n:]

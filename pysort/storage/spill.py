@@ -7,172 +7,35 @@ at a time; reading others meanwhile is what a merge does.
 
 from __future__ import annotations
 
-import errno
-import zlib
-
 from pysort.errors import SortError
 from pysort.storage.handle import NO_MORE_DESCRIPTORS
 from pysort.storage.iostats import IoStats
-from pysort.storage.spillfile import FULL, Extent, SpillCounters, SpilledRun, SpillFile, WriteOutError, run_error
+from pysort.storage.spillfile import FULL, SpillCounters, SpilledRun, SpillFile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pysort.storage.access import Access
-    from pysort.storage.compressor import Child, Compressor
+    from pysort.storage.codecs import Codec
+    from pysort.storage.compressor import Compressor
     from pysort.storage.runreader import RunReader
-
-
-class RunWriter:
-    """Takes a run in pieces of any size; made by SpillSpace.start_run."""
-
-    __slots__ = ("_checksum", "_checksums", "_compressor", "_extents", "_file", "_full", "_index", "_space", "length")
-
-    def __init__(self, space: SpillSpace, file: SpillFile, index: int, compressor: Compressor | None = None) -> None:
-        self._space = space
-        self._file = file
-        self._index = index
-        self._compressor = compressor
-        self._extents: list[Extent] = []
-        from array import array  # imports collections: 1 ms that only a spill has to pay
-
-        self._checksums = array("I")
-        self._full: list[bytes] = []  # directories that have just refused bytes
-        self._checksum = 0  # of the block that is not full yet
-        self.length = 0
-
-    def write(self, view: memoryview) -> None:
-        """Raises SortError `write failed: DIRECTORY: REASON (run N, offset M)`, and what space is needed and free where
-        that is the reason; the run is lost."""
-        self._add_checksums(view)
-        while len(view):
-            n = self._append(view)
-            self.length += n
-            view = view[n:]
-
-    def _add_checksums(self, view: memoryview) -> None:
-        block_bytes = self._space.block_bytes
-        filled = self.length % block_bytes
-        while len(view):
-            piece = view[: block_bytes - filled]
-            self._checksum = zlib.crc32(piece, self._checksum)
-            filled += len(piece)
-            if filled == block_bytes:
-                self._checksums.append(self._checksum)
-                self._checksum = filled = 0
-            view = view[len(piece) :]
-
-    def _append(self, view: memoryview) -> int:
-        file = self._file
-        start = file.end
-        started = self._space.stats.start()
-        try:
-            n = file.append(view)
-        except OSError as error:
-            other = None if isinstance(error, WriteOutError) else self._file_after(error, start)
-            if other is None:
-                raise self._error(error) from error
-            file.align()
-            self._file = other
-            return self._append(view)
-        self._full.clear()
-        if not self._extents or self._extents[-1].file is not file:
-            self._extents.append(Extent(file, start))
-        self._extents[-1].length += n
-        self._space.counters.wrote(n)
-        self._space.stats.count_write(n, started)
-        return n
-
-    def _file_after(self, error: OSError, end: int) -> SpillFile | None:
-        """Where a run goes on when a file of `end` bytes takes no more: in another file, unless not even an empty one
-        takes a byte, or in the next directory, unless all are full."""
-        if error.errno == errno.EFBIG and end:
-            return self._space.add_file(self._file.directory)
-        if error.errno not in FULL:
-            return None
-        self._full.append(self._file.directory)
-        return self._space.file_beside(self._full)
-
-    def _error(self, error: OSError) -> SortError:
-        directory = self._full[0] if self._full else self._file.directory
-        failure = run_error(b"write failed", directory, self._index, self.length, error)
-        return self._space.shortage(failure) if error.errno in FULL else failure
-
-    def finish(self) -> SpilledRun:
-        space = self._space
-        if self.length % space.block_bytes:
-            self._checksums.append(self._checksum)
-        self._file.align()
-        space.counters.runs_n += 1
-        return SpilledRun(
-            self._index,
-            self._file.directory,
-            self.length,
-            self._extents,
-            self._checksums,
-            space.block_bytes,
-            self._compressor,
-        )
-
-
-class CompressedRunWriter(RunWriter):
-    """Gives the run to a program, and stores what that puts out."""
-
-    __slots__ = ("_child", "_piece")
-
-    def __init__(self, space: SpillSpace, file: SpillFile, index: int, compressor: Compressor, child: Child) -> None:
-        super().__init__(space, file, index, compressor)
-        self._child = child
-        from pysort.storage.compressor import PIPE_BYTES
-
-        self._piece = memoryview(bytearray(PIPE_BYTES))
-
-    def write(self, view: memoryview) -> None:
-        """Raises SortError `write failed: ...` also when the program reads no more."""
-        self._add_checksums(view)
-        while len(view):
-            takes_input, has_output = self._child.ready()
-            if has_output:
-                self._store()
-            if takes_input:
-                try:
-                    n = self._child.give(view)
-                except OSError as error:
-                    raise self._error(error) from error
-                self.length += n
-                view = view[n:]
-
-    def _store(self) -> bool:
-        """Store what the program has put out. False at the end."""
-        try:
-            n = self._child.take(self._piece)
-        except OSError as error:
-            raise self._error(error) from error
-        view = self._piece[:n]
-        while len(view):
-            view = view[self._append(view) :]
-        return n > 0
-
-    def finish(self) -> SpilledRun:
-        """Raises SortError `'NAME' [-d] terminated abnormally`, or that the rest cannot be stored."""
-        self._child.end_input()
-        while self._store():
-            pass
-        self._child.wait()
-        return super().finish()
+    from pysort.storage.runwriter import RunWriter
+    from pysort.storage.workers import Workers
 
 
 class SpillSpace:
     """The temporary directories and all runs in them.
 
     directories: take the runs in turn; each is touched only when its turn comes. block_bytes: unit
-    of reading and of checksums. access: how runs are read. compressor: the program that runs pass through.
+    of reading, of checksums and of compression. access: how runs are read. compressor: the program that runs pass
+    through. codec: what compresses them otherwise.
     needed_bytes: most that all runs together take at one time, None where that is not known.
     """
 
     __slots__ = (
         "_access",
+        "_codec",
         "_compressor",
         "_directories",
         "_files",
@@ -190,6 +53,7 @@ class SpillSpace:
         stats: IoStats,
         *,
         compressor: Compressor | None = None,
+        codec: Codec | None = None,
         needed_bytes: int | None = None,
     ) -> None:
         self._directories = directories
@@ -197,16 +61,17 @@ class SpillSpace:
         self._access = access
         self.stats = stats
         self._compressor = compressor
+        self._codec = codec
         self._needed_bytes = needed_bytes
         self._files: list[SpillFile] = []
         self.counters = SpillCounters()
 
-    def start_run(self) -> RunWriter:
-        """Raises SortError `cannot create temporary file in 'DIRECTORY': ...`."""
+    def start_run(self, workers: Workers | None = None) -> RunWriter:
+        """workers: that may help whoever writes the run, who must be none of them. Raises SortError `cannot create
+        temporary file in 'DIRECTORY': ...`."""
         try:  # while there is a descriptor to load them with; without one the file is not to be had either
-            import array  # noqa: F401
-
             import pysort.storage.runreader
+            import pysort.storage.runwriter
             import pysort.storage.space  # noqa: F401
         except (ImportError, OSError):
             pass
@@ -217,6 +82,12 @@ class SpillSpace:
             if error.errno not in NO_MORE_DESCRIPTORS or not self._files:
                 raise
             file = self._files[-1]
+        if self._codec is not None:
+            from pysort.storage.packed import PackedRunWriter
+
+            return PackedRunWriter(self, file, index, self._codec, workers)
+        from pysort.storage.runwriter import CompressedRunWriter, RunWriter
+
         child = self._compressor.compress() if self._compressor else None
         if self._compressor is None or child is None:
             return RunWriter(self, file, index)
@@ -272,6 +143,10 @@ class SpillSpace:
 
         for extent in run.extents:
             extent.file.advise(self._access.strategy, self.stats)
+        if run.packing is not None:
+            from pysort.storage.packed import PackedRunReader
+
+            return PackedRunReader(run, self.counters, self.stats, self._access, readers_n, run.packing)
         if run.compressor is not None:
             return CompressedRunReader(run, self.counters, self.stats, self._access, readers_n, run.compressor)
         return RunReader(run, self.counters, self.stats, self._access, readers_n)

@@ -22,6 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from array import array
 
+    from pysort.storage.codecs import Codec
     from pysort.storage.compressor import Compressor
     from pysort.storage.hints import Strategy
     from pysort.storage.iostats import IoStats
@@ -179,13 +180,34 @@ class Extent:
         return self.offset + self.length
 
 
+class Packing:
+    """How the blocks of a run are compressed. ends: of each of them, in what is stored."""
+
+    __slots__ = ("codec", "ends")
+
+    def __init__(self, codec: Codec, ends: array[int]) -> None:
+        self.codec = codec
+        self.ends = ends
+
+
 class SpilledRun:
     """A run on disk: `length` bytes, in `stored_bytes` bytes of extents, one after the other. More than one extent only
-    where a file could not grow. checksums: the crc32 of each block_bytes of the run, the last block
-    being what is left. index: 0 for the first run of the job. compressor: the program that makes the run out of the
-    extents; None where they are the run."""
+    where a file could not grow. checksums: the crc32 of each block_bytes of the run, the last block being what is left;
+    of what is stored of them if the run is packed. index: 0 for the first run of the job. compressor: the program that
+    makes the run out of the extents. packing: how its blocks are compressed. Without either the extents are the run.
+    """
 
-    __slots__ = ("block_bytes", "checksums", "compressor", "directory", "extents", "index", "length", "stored_bytes")
+    __slots__ = (
+        "block_bytes",
+        "checksums",
+        "compressor",
+        "directory",
+        "extents",
+        "index",
+        "length",
+        "packing",
+        "stored_bytes",
+    )
 
     def __init__(
         self,
@@ -204,6 +226,7 @@ class SpilledRun:
         self.checksums = checksums
         self.block_bytes = block_bytes
         self.compressor = compressor
+        self.packing: Packing | None = None
         self.stored_bytes = sum(extent.length for extent in extents)
 
 
