@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -22,10 +23,12 @@ print(status, peak)
 """
 
 
-def peak_bytes(*arguments: str, cwd: Path) -> int:
-    result = subprocess.run(
-        [sys.executable, "-c", MEASURED, *arguments], cwd=cwd, capture_output=True, check=True, text=True
-    )
+def peak_bytes(*arguments: str, cwd: Path, piped: Path | None = None) -> int:
+    """piped: what comes through a pipe."""
+    words = [sys.executable, "-c", MEASURED, *arguments]
+    if piped is not None:
+        words = ["sh", "-c", 'cat "$0" | "$@"', str(piped), *words]
+    result = subprocess.run(words, cwd=cwd, capture_output=True, check=True, text=True)
     assert result.stderr == ""
     status, peak_kib = result.stdout.split()
     assert status == "0"
@@ -38,29 +41,58 @@ def interpreter_bytes(tmp_path_factory: pytest.TempPathFactory) -> int:
     return peak_bytes("-o", "out", "/dev/null", cwd=tmp_path_factory.mktemp("nothing"))
 
 
-@pytest.mark.parametrize("line_bytes", [1, 2, 60, 5000, 300_000])
+@pytest.fixture(scope="module")
+def lines_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Path]:
+    """Makes a file of lines that are all so long."""
+    directory = tmp_path_factory.mktemp("inputs")
+    digits = "".join(str(i * i * 7919) for i in range(300_000)).encode()
+
+    def make(line_bytes: int) -> Path:
+        path = directory / f"{line_bytes}"
+        if not path.exists():
+            starts = (at % 1000 for at in range(0, INPUT_BYTES, max(line_bytes, 16)))
+            path.write_bytes(b"".join(digits[at : at + line_bytes - 1][::-1] + b"\n" for at in starts))
+        return path
+
+    return make
+
+
+WAYS: dict[str, list[str]] = {
+    "plain": [],
+    "keyed": ["-k1.2n", "-k1,1"],
+    "mapped": ["--reader=mmap", "--input-reader=mmap", "--mmap-flags=populate"],
+    "direct": ["--reader=direct", "--input-reader=direct"],
+    "unique": ["-u", "--batch-size=2"],
+    "one thread": ["--parallel=1"],
+    "ahead": ["--prefetch=16", "--run-fadvise=willneed-chunked"],
+    "parallel reads": ["--parallel-reads=3"],
+    "piped": [],
+}
+LENGTHS = [1, 2, 60, 5000, 300_000, 1_000_000]
+
+
 @pytest.mark.parametrize(
-    "options",
+    ("way", "line_bytes"),
     [
-        [],
-        ["-k1.2n", "-k1,1"],
-        ["--reader=mmap", "--input-reader=mmap"],
-        ["--reader=direct", "--input-reader=direct"],
-        ["-u", "--batch-size=2"],
+        *((way, n) for way in ("plain", "keyed", "one thread") for n in LENGTHS),
+        *(
+            (way, n)
+            for way in ("mapped", "direct", "unique", "ahead", "parallel reads", "piped")
+            for n in (1, 60, 300_000)
+        ),
     ],
-    ids=["plain", "keyed", "mapped", "direct", "unique"],
 )
 def test_the_peak_stays_within_the_buffer_that_was_granted(
-    tmp_path: Path, interpreter_bytes: int, line_bytes: int, options: list[str]
+    tmp_path: Path, interpreter_bytes: int, lines_of: Callable[[int], Path], way: str, line_bytes: int
 ) -> None:
-    digits = "".join(str(i * i * 7919) for i in range(300_000)).encode()
-    starts = (at % 1000 for at in range(0, INPUT_BYTES, max(line_bytes, 16)))
-    text = b"".join(digits[at : at + line_bytes - 1][::-1] + b"\n" for at in starts)
-    (tmp_path / "in").write_bytes(text)
-    peak = peak_bytes("-S", f"{BUFFER_MIB}M", "-T", ".", *options, "-o", "out", "in", cwd=tmp_path)
+    source = lines_of(line_bytes)
+    piped = source if way == "piped" else None
+    operands = ["-" if piped else str(source)]
+    peak = peak_bytes("-S", f"{BUFFER_MIB}M", "-T", ".", *WAYS[way], "-o", "out", *operands, cwd=tmp_path, piped=piped)
     assert peak <= interpreter_bytes + BUFFER_MIB * MIB + 2 * MIB  # lists of runs and their checksums, ctypes
     assert peak > BUFFER_MIB * MIB // 4  # it was worth measuring
-    assert (tmp_path / "out").stat().st_size > 0
+    size = (tmp_path / "out").stat().st_size
+    assert size == source.stat().st_size or (way == "unique" and size)
 
 
 def test_a_line_longer_than_the_buffer_takes_what_it_needs_and_no_more(tmp_path: Path, interpreter_bytes: int) -> None:
