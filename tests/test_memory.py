@@ -13,6 +13,7 @@ import support
 MIB = 1 << 20
 BUFFER_MIB = 8
 INPUT_BYTES = 24 * MIB
+SHORT_INPUT_BYTES = 5 * MIB  # of lines that take more room for their records; enough for workers to take part
 # The peak of the resident set of this very program, not of the one that started it: ru_maxrss would count that too.
 MEASURED = """
 import os, sys
@@ -50,8 +51,10 @@ def lines_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Path]:
     def make(line_bytes: int) -> Path:
         path = directory / f"{line_bytes}"
         if not path.exists():
-            starts = (at % 1000 for at in range(0, INPUT_BYTES, max(line_bytes, 16)))
-            path.write_bytes(b"".join(digits[at : at + line_bytes - 1][::-1] + b"\n" for at in starts))
+            lines = [digits[at : at + line_bytes - 1][::-1] + b"\n" for at in range(0, 1000, max(line_bytes, 16))]
+            text = b"".join(lines)
+            size = SHORT_INPUT_BYTES if line_bytes < 16 else INPUT_BYTES
+            path.write_bytes(text * (size // len(text)))
         return path
 
     return make
@@ -93,6 +96,13 @@ def test_the_peak_stays_within_the_buffer_that_was_granted(
     assert peak > BUFFER_MIB * MIB // 4  # it was worth measuring
     size = (tmp_path / "out").stat().st_size
     assert size == source.stat().st_size or (way == "unique" and size)
+
+
+def test_what_waits_for_the_next_run_is_not_in_memory_twice(tmp_path: Path, interpreter_bytes: int) -> None:
+    """A large first buffer of short lines is full with megabytes of text that has no room for its records."""
+    (tmp_path / "in").write_bytes(b"".join(b"%d\n" % (i * i % 10) for i in range(1000)) * 6000)
+    peak = peak_bytes("-S64M", "-T.", "--parallel=2", "-o", "out", "in", cwd=tmp_path)
+    assert peak <= interpreter_bytes + 66 * MIB
 
 
 def test_a_line_longer_than_the_buffer_takes_what_it_needs_and_no_more(tmp_path: Path, interpreter_bytes: int) -> None:
