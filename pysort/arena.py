@@ -43,7 +43,11 @@ class Arena:
         self.view = memoryview(self._map)
 
     def resize(self, size: int) -> None:
-        """Make it larger or smaller, contents kept. All slices of `view` must have been released."""
+        """Make it larger or smaller, contents kept. All slices of `view` must have been released. Raises SortError
+        `memory exhausted`, also where there is no room for half of what is added: who touches more is killed."""
+        room = _room() if size > self.size else None
+        if room is not None and (size - self.size) // 2 > room:
+            raise self._exhausted()
         old = self._map
         self.view.release()
         try:
@@ -62,10 +66,16 @@ class Arena:
     def double(self) -> None:
         """For a line that is longer than the arena, which has no records: the one case in which -S is exceeded. All
         slices of `view` must have been released."""
-        size = min(2 * self.size, ARENA_LIMIT_BYTES)
-        if size == self.size:
-            raise SortError(b"memory exhausted: a line of more than 4 GiB")
-        self.resize(size)
+        more = min(self.size, ARENA_LIMIT_BYTES - self.size)
+        room = _room()
+        if room is not None and more > room:
+            more = room - room % ALIGN_BYTES
+        if more < self.size // 8:  # nor is it worth a copy
+            raise self._exhausted()
+        self.resize(self.size + more)
+
+    def _exhausted(self) -> SortError:
+        return SortError(b"memory exhausted: a line needs more than %d bytes" % self.size)
 
     def rfind(self, byte: int, start: int, stop: int) -> int:
         """Where the byte is last in start..stop-1, -1 if it is not."""
@@ -84,6 +94,13 @@ class Arena:
             self._map.close()
         except BufferError:
             pass  # an exception under way holds slices in its frames: the memory goes when they do
+
+
+def _room() -> int | None:
+    """What this process may still touch, None where that is not known."""
+    from pysort.environ import Environment
+
+    return Environment.from_process({}).room_bytes
 
 
 def _allocate(size: int) -> mmap.mmap:

@@ -26,7 +26,7 @@ U64_DIGITS_N = 20  # int() refuses numbers of thousands of digits
 class Environment:
     """Frozen: mypy holds everybody to it. Byte counts, None for "no limit" or "not known":
 
-    total_bytes, available_bytes: the machine's memory, and what is free or can be freed at once.
+    total_bytes, available_bytes: the machine's memory, and what is free or can be freed at once. swap_bytes: free.
     cgroup_bytes, cgroup_available_bytes: tightest limit of our control groups, and least room.
     data_limit_bytes, address_space_limit_bytes, rss_limit_bytes: soft rlimits.
     descriptor_limit_n: soft RLIMIT_NOFILE. cpu_n: CPUs that this process may run on.
@@ -42,6 +42,7 @@ class Environment:
         "data_limit_bytes",
         "descriptor_limit_n",
         "rss_limit_bytes",
+        "swap_bytes",
         "temporary_directory",
         "total_bytes",
     )
@@ -51,6 +52,7 @@ class Environment:
         *,
         total_bytes: int | None = None,
         available_bytes: int | None = None,
+        swap_bytes: int = 0,
         cgroup_bytes: int | None = None,
         cgroup_available_bytes: int | None = None,
         data_limit_bytes: int | None = None,
@@ -62,6 +64,7 @@ class Environment:
     ) -> None:
         self.total_bytes: Final = total_bytes
         self.available_bytes: Final = available_bytes
+        self.swap_bytes: Final = swap_bytes
         self.cgroup_bytes: Final = cgroup_bytes
         self.cgroup_available_bytes: Final = cgroup_available_bytes
         self.data_limit_bytes: Final = data_limit_bytes
@@ -74,11 +77,12 @@ class Environment:
     @classmethod
     def from_process(cls, environ: Mapping[bytes, bytes], root: str = "") -> Environment:
         """environ: os.environb. root: a directory that /proc and /sys are looked up under."""
-        total, available = _machine_memory(root)
+        total, available, swap = _machine_memory(root)
         cgroup, cgroup_available = _cgroup_memory(root)
         return cls(
             total_bytes=total,
             available_bytes=available,
+            swap_bytes=swap,
             cgroup_bytes=cgroup,
             cgroup_available_bytes=cgroup_available,
             data_limit_bytes=_soft_limit("RLIMIT_DATA"),
@@ -99,6 +103,13 @@ class Environment:
     def free_bytes(self) -> int | None:
         """What is available of it now, None where that is not known."""
         return _least(self.available_bytes, self.cgroup_available_bytes)
+
+    @property
+    def room_bytes(self) -> int | None:
+        """What may be taken now and not more, whatever -S says; None where it is not known. A sixteenth stays."""
+        machine = None if self.available_bytes is None else self.available_bytes + self.swap_bytes
+        least = _least(machine, self.cgroup_available_bytes)
+        return None if least is None else least * 15 // 16
 
     def default_memory(self) -> int:
         """Bytes that a sort may use when -S does not say."""
@@ -195,16 +206,17 @@ def _field(text: bytes, name: bytes) -> int | None:
     return None
 
 
-def _machine_memory(root: str) -> tuple[int | None, int | None]:
+def _machine_memory(root: str) -> tuple[int | None, int | None, int]:
     meminfo = _read(f"{root}/proc/meminfo")
     total = _field(meminfo, b"MemTotal:")
     available = _field(meminfo, b"MemAvailable:")
     if total is not None:
-        return total * 1024, None if available is None else available * 1024
+        swap = _field(meminfo, b"SwapFree:") or 0
+        return total * 1024, None if available is None else available * 1024, swap * 1024
     try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"), None
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"), None, 0
     except (OSError, ValueError):
-        return None, None
+        return None, None, 0
 
 
 class _Version:

@@ -201,6 +201,7 @@ class RunGenerator:
             full.begin(full)
             return full, full
         half = self._arena.size // 2 // ALIGN_BYTES * ALIGN_BYTES
+        full.forget_lines(half)
         self._spare = Arena(half)
         buffer = self._buffer(self._spare)
         buffer.begin(full)

@@ -132,6 +132,12 @@ class SortBuffer:
         self._taken_bytes = self.n = 0
         self._text = Text(at)
 
+    def forget_lines(self, at: int) -> None:
+        """They have been written: of what lies behind `at` only text that waits for the next run stays in memory."""
+        size = self._arena.size
+        self._arena.forget(at, max(min((start for start, _ in self._carried), default=size), at))
+        self._arena.forget(max(max((stop for _, stop in self._carried), default=0), at), size)
+
     def load(self, read: Read) -> bool:
         """Fill the buffer. True when `read` has said that nothing follows and all lines are in the buffer."""
         while True:

@@ -207,6 +207,14 @@ def test_what_is_asked_for_is_granted_as_far_as_it_can_be_had(facts, size, expec
     assert Environment(**facts).granted_memory(parse_size(size, b"-S")) == expected
 
 
+def test_what_a_long_line_may_take(tmp_path):
+    assert Environment().room_bytes is None
+    files = {"proc/meminfo": meminfo(16 << 20, 1 << 20) + "\nSwapFree: 1048576 kB"}
+    assert from_root(tmp_path, files).room_bytes == 2 * GIB * 15 // 16
+    files |= {"proc/self/cgroup": "0::/job", **v2("/job", GIB, GIB // 2)}
+    assert from_root(tmp_path, files).room_bytes == GIB // 2 * 15 // 16
+
+
 def test_a_limit_set_by_the_shell_is_seen():
     script = (
         "import os; from pysort.environ import Environment;"

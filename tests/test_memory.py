@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import support
 MIB = 1 << 20
 BUFFER_MIB = 8
 INPUT_BYTES = 24 * MIB
+SHORT_INPUT_BYTES = 5 * MIB  # of lines that take more room for their records; enough for workers to take part
 # The peak of the resident set of this very program, not of the one that started it: ru_maxrss would count that too.
 MEASURED = """
 import os, sys
@@ -22,10 +24,12 @@ print(status, peak)
 """
 
 
-def peak_bytes(*arguments: str, cwd: Path) -> int:
-    result = subprocess.run(
-        [sys.executable, "-c", MEASURED, *arguments], cwd=cwd, capture_output=True, check=True, text=True
-    )
+def peak_bytes(*arguments: str, cwd: Path, piped: Path | None = None) -> int:
+    """piped: what comes through a pipe."""
+    words = [sys.executable, "-c", MEASURED, *arguments]
+    if piped is not None:
+        words = ["sh", "-c", 'cat "$0" | "$@"', str(piped), *words]
+    result = subprocess.run(words, cwd=cwd, capture_output=True, check=True, text=True)
     assert result.stderr == ""
     status, peak_kib = result.stdout.split()
     assert status == "0"
@@ -38,30 +42,73 @@ def interpreter_bytes(tmp_path_factory: pytest.TempPathFactory) -> int:
     return peak_bytes("-o", "out", "/dev/null", cwd=tmp_path_factory.mktemp("nothing"))
 
 
-@pytest.mark.parametrize("line_bytes", [1, 2, 60, 5000, 300_000])
+@pytest.fixture(scope="module")
+def lines_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Path]:
+    """Makes a file of lines that are all so long."""
+    directory = tmp_path_factory.mktemp("inputs")
+    digits = "".join(str(i * i * 7919) for i in range(300_000)).encode()
+
+    def make(line_bytes: int) -> Path:
+        path = directory / f"{line_bytes}"
+        if not path.exists():
+            lines = [digits[at : at + line_bytes - 1][::-1] + b"\n" for at in range(0, 1000, max(line_bytes, 16))]
+            text = b"".join(lines)
+            size = SHORT_INPUT_BYTES if line_bytes < 16 else INPUT_BYTES
+            path.write_bytes(text * (size // len(text)))
+        return path
+
+    return make
+
+
+WAYS: dict[str, list[str]] = {
+    "plain": [],
+    "keyed": ["-k1.2n", "-k1,1"],
+    "mapped": ["--reader=mmap", "--input-reader=mmap", "--mmap-flags=populate"],
+    "direct": ["--reader=direct", "--input-reader=direct"],
+    "unique": ["-u", "--batch-size=2"],
+    "one thread": ["--parallel=1"],
+    "ahead": ["--prefetch=16", "--run-fadvise=willneed-chunked"],
+    "parallel reads": ["--parallel-reads=3"],
+    "piped": [],
+    **{f"compressed by {param.values[0]}": [f"--compress={param.values[0]}"] for param in support.METHODS},
+}
+LENGTHS = [1, 2, 60, 5000, 300_000, 1_000_000]
+
+
 @pytest.mark.parametrize(
-    "options",
+    ("way", "line_bytes"),
     [
-        [],
-        ["-k1.2n", "-k1,1"],
-        ["--reader=mmap", "--input-reader=mmap"],
-        ["--reader=direct", "--input-reader=direct"],
-        ["-u", "--batch-size=2"],
-        *(pytest.param([f"--compress={param.values[0]}"], marks=param.marks) for param in support.METHODS),
+        *((way, n) for way in ("plain", "keyed", "one thread") for n in LENGTHS),
+        *(
+            (way, n)
+            for way in ("mapped", "direct", "unique", "ahead", "parallel reads", "piped")
+            for n in (1, 60, 300_000)
+        ),
+        *(
+            pytest.param(f"compressed by {param.values[0]}", n, marks=param.marks)
+            for param in support.METHODS
+            for n in (1, 60, 300_000)
+        ),
     ],
-    ids=["plain", "keyed", "mapped", "direct", "unique", "zlib", "zstd", "lz4"],
 )
 def test_the_peak_stays_within_the_buffer_that_was_granted(
-    tmp_path: Path, interpreter_bytes: int, line_bytes: int, options: list[str]
+    tmp_path: Path, interpreter_bytes: int, lines_of: Callable[[int], Path], way: str, line_bytes: int
 ) -> None:
-    digits = "".join(str(i * i * 7919) for i in range(300_000)).encode()
-    starts = (at % 1000 for at in range(0, INPUT_BYTES, max(line_bytes, 16)))
-    text = b"".join(digits[at : at + line_bytes - 1][::-1] + b"\n" for at in starts)
-    (tmp_path / "in").write_bytes(text)
-    peak = peak_bytes("-S", f"{BUFFER_MIB}M", "-T", ".", *options, "-o", "out", "in", cwd=tmp_path)
+    source = lines_of(line_bytes)
+    piped = source if way == "piped" else None
+    operands = ["-" if piped else str(source)]
+    peak = peak_bytes("-S", f"{BUFFER_MIB}M", "-T", ".", *WAYS[way], "-o", "out", *operands, cwd=tmp_path, piped=piped)
     assert peak <= interpreter_bytes + BUFFER_MIB * MIB + 2 * MIB  # lists of runs and their checksums, ctypes
     assert peak > BUFFER_MIB * MIB // 4  # it was worth measuring
-    assert (tmp_path / "out").stat().st_size > 0
+    size = (tmp_path / "out").stat().st_size
+    assert size == source.stat().st_size or (way == "unique" and size)
+
+
+def test_what_waits_for_the_next_run_is_not_in_memory_twice(tmp_path: Path, interpreter_bytes: int) -> None:
+    """A large first buffer of short lines is full with megabytes of text that has no room for its records."""
+    (tmp_path / "in").write_bytes(b"".join(b"%d\n" % (i * i % 10) for i in range(1000)) * 6000)
+    peak = peak_bytes("-S64M", "-T.", "--parallel=2", "-o", "out", "in", cwd=tmp_path)
+    assert peak <= interpreter_bytes + 66 * MIB
 
 
 def test_a_line_longer_than_the_buffer_takes_what_it_needs_and_no_more(tmp_path: Path, interpreter_bytes: int) -> None:

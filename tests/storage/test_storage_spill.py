@@ -454,6 +454,17 @@ def test_a_quota_that_is_used_up(needed, text, tmp_path, room):
     assert caught.value.errno == errno.EDQUOT
 
 
+def test_free_space_that_cannot_be_asked_for_is_left_out(tmp_path, room, monkeypatch):
+    def refuse(path):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    room[str(tmp_path)] = 300
+    monkeypatch.setattr(os, "statvfs", refuse)
+    with make_space(tmp_path) as space, pytest.raises(SortError) as caught:
+        spill(space, bytes(1000))
+    assert message(caught.value).endswith(" (run 0, offset 300)\ntemporary space: more than 300 bytes needed")
+
+
 def test_space_given_back_can_be_written_again(tiny_disk):
     with make_space(tiny_disk) as space:
         for _ in range(5):
