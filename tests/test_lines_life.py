@@ -210,9 +210,10 @@ def test_a_child_of_a_worker_thread_may_sort() -> None:
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
-def test_a_child_may_neither_go_on_nor_do_harm(tmp_path: Path, way: dict[str, Any]) -> None:
+@pytest.mark.parametrize("taken_n", [0, 10])
+def test_a_child_may_neither_go_on_nor_do_harm(tmp_path: Path, way: dict[str, Any], taken_n: int) -> None:
     lines = pysort.sort_lines(LINES, temporary_directories=[tmp_path], **way)
-    take(lines, 10)
+    take(lines, taken_n)
 
     def read_all() -> bool:
         try:
@@ -230,7 +231,7 @@ def test_a_child_may_neither_go_on_nor_do_harm(tmp_path: Path, way: dict[str, An
     assert in_child(read_all) == 0
     assert in_child(drop) == 0
     assert in_child(lambda: lines.close() is None and held(tmp_path)[2] == 0) == 0
-    assert list(lines) == IN_ORDER[10:]
+    assert list(lines) == IN_ORDER[taken_n:]
 
 
 @pytest.mark.parametrize("taken_n", [0, 10])
