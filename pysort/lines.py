@@ -169,8 +169,8 @@ class SortedLines(Generic[AnyStr]):
     held until the last line has been taken, an error comes, or close() is called, as it is at the end of the `with`
     block and when nobody refers to the iterator any more.
 
-    Asking for a line raises SortError where a temporary file cannot be read or has changed, ValueError after close(),
-    and RuntimeError in a child of fork(), where the threads are not that do the work.
+    Asking for a line raises SortError where a temporary file cannot be read or has changed, and ValueError after
+    close(). A child of fork() gets the lines that are at hand, then RuntimeError: its parent goes on with the rest.
     """
 
     _sorter: Sorter | None = None
@@ -243,11 +243,15 @@ class SortedLines(Generic[AnyStr]):
 def _here(
     sorter: Sorter, pieces: Iterator[memoryview], stats: SortStats, herald: Herald | None
 ) -> Iterator[memoryview]:
-    """The pieces, as long as they are this process's."""
-    for piece in pieces:
-        yield piece
+    """The pieces, as long as they are this process's: another one would give the space of runs back that this one
+    reads."""
+    while True:
         if sorter.is_lost:
             raise RuntimeError("another process goes on with these lines")
+        piece = next(pieces, None)
+        if piece is None:
+            break
+        yield piece
         stats.output.count_write(len(piece))
         if herald is not None:
             herald()
