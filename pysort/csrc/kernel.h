@@ -1,7 +1,7 @@
 /* The kernel: every loop that runs once per byte or once per line.
  *
  * Plain C over buffers that the caller owns. No function here does I/O, calls Python, or hands out memory that it
- * allocated. module.c is the only file that knows Python; _kernel_py.py defines the same functions in plain Python and
+ * allocated. module*.c alone know Python; _kernel_py.py defines the same functions in plain Python and
  * is the oracle of the tests.
  *
  * An arena holds one batch of lines while it is sorted, and one window of a run while runs are merged:
@@ -152,7 +152,7 @@ struct ps_characters {
     uint64_t tried_n;                                          /* pairs */
 };
 
-/* A locale, opened by module.c: what PS_GENERAL, PS_COLLATE and a collated PS_RANDOM need. */
+/* A locale, opened by module_locale.c: what PS_GENERAL, PS_COLLATE and a collated PS_RANDOM need. */
 struct ps_locale {
     locale_t collate; /* for strcoll_l and strxfrm_l */
     locale_t numeric; /* for strtold_l */
