@@ -119,8 +119,6 @@ def test_the_python_interface_raises_instead(cwd: Path) -> None:
 
 JOBS = [
     ["in"],
-    ["-u", "in", "in", "in"],
-    [*SPILL, "in"],
     [*SPILL, "--batch-size=2", "in"],
     [*SPILL, "-o", "keep", "in", "in"],
     [*SPILL, "-Td", "-o", "keep", "in"],
@@ -134,7 +132,7 @@ JOBS = [
 def test_as_few_descriptors_as_gnu_sort_works_with(args: list[str], twins: Twins) -> None:
     """From the least with which it brings its output; with 3 or 4 no interpreter starts."""
     worked = False
-    for limit in (5, 6, 7, 8, 11):
+    for limit in (5, 6, 7, 11):
         (twins.ours / "keep").write_bytes(b"a\nc\n")
         (twins.gnus / "keep").write_bytes(b"a\nc\n")
         gnus = support.run(support.GNU, args, twins.gnus, limits={"NOFILE": limit})
@@ -150,11 +148,11 @@ def test_as_few_descriptors_as_gnu_sort_works_with(args: list[str], twins: Twins
 # Address space ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("args", [[], SPILL, ["-S8M", "-Ttmp", "--parallel=2"], ["-S1G", "-k1.1n"]], ids=" ".join)
+@pytest.mark.parametrize("args", [[], SPILL, ["-S1G", "-k1.1n"]], ids=" ".join)
 def test_little_address_space(args: list[str], cwd: Path) -> None:
     """The right output, or a message; below what an interpreter needs to start there is nothing of ours."""
     statuses = set()
-    for limit_mib in (60, 100, 150, 300, 800):
+    for limit_mib in (60, 150, 800):
         (cwd / "out").write_bytes(OLD)
         limits = {"AS": limit_mib << 20}
         if support.run([sys.executable, "-c", "import pysort.cli"], [], cwd, limits=limits).status:
