@@ -35,15 +35,15 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 class Listener:
-    """A progress function. fails_at: the call that raises."""
+    """A progress function. fails: whether the call raises, of its number, its phase, and whether all is done."""
 
-    def __init__(self, fails_at: int | None = None) -> None:
+    def __init__(self, fails: Callable[[int, str, bool], bool] = lambda *_: False) -> None:
         self.calls: list[Call] = []
         self.threads: set[int] = set()
-        self.fails_at = fails_at
+        self.fails = fails
 
     def __call__(self, phase: str, done: int, total: int | None) -> None:
-        if len(self.calls) == self.fails_at:
+        if self.fails(len(self.calls), phase, done == total):
             raise InterruptedError("enough")
         self.calls.append((phase, done, total))
         self.threads.add(threading.get_ident())
@@ -124,17 +124,21 @@ def test_calls_are_seldom(files: list[Path], tmp_path: Path, monkeypatch: pytest
     assert len(listener.calls) == 2  # the first, and when all is done
 
 
+MOMENTS: dict[str, Callable[[int, str, bool], bool]] = {
+    "first": lambda n, phase, is_done: n == 0,
+    "fourth": lambda n, phase, is_done: n == 3,
+    "output": lambda n, phase, is_done: phase in ("writing", "merging"),
+    "end": lambda n, phase, is_done: is_done,
+}
+
+
 @pytest.mark.parametrize("name", JOBS)
-@pytest.mark.parametrize("at", [0, 3, -2, -1])
-def test_what_it_raises_ends_the_job(files: list[Path], tmp_path: Path, name: str, at: int) -> None:
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_what_it_raises_ends_the_job(files: list[Path], tmp_path: Path, name: str, moment: str) -> None:
     job, _ = JOBS[name]
-    if at < 0:
-        counting = Listener()
-        job(files, tmp_path / "out", counting)
-        at += len(counting.calls)
     before = len(os.listdir("/proc/self/fd")) if os.path.exists("/proc/self/fd") else None
     with pytest.raises(InterruptedError, match="enough"):
-        job(files, tmp_path / "out", Listener(at))
+        job(files, tmp_path / "out", Listener(MOMENTS[moment]))
     if before is not None:
         assert len(os.listdir("/proc/self/fd")) == before
 
@@ -142,7 +146,7 @@ def test_what_it_raises_ends_the_job(files: list[Path], tmp_path: Path, name: st
 def test_an_output_keeps_its_content_until_lines_are_ready(files: list[Path], tmp_path: Path) -> None:
     (tmp_path / "out").write_bytes(b"old")
     with pytest.raises(InterruptedError):
-        pysort.sort_file(files[0], tmp_path / "out", progress=Listener(1))
+        pysort.sort_file(files[0], tmp_path / "out", progress=Listener(lambda n, *_: n == 1))
     assert (tmp_path / "out").read_bytes() == b"old"
 
 

@@ -65,7 +65,7 @@ def take(lines: SortedLines[bytes], n: int) -> None:
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
-@pytest.mark.parametrize("taken_n", [0, 1, 70_000])
+@pytest.mark.parametrize("taken_n", [0, 70_000])
 @pytest.mark.parametrize("end", ["close", "with", "del", "cycle", "error", "exhaust"])
 def test_everything_is_freed(tmp_path: Path, way: dict[str, Any], taken_n: int, end: str) -> None:
     before = held(tmp_path)
