@@ -98,9 +98,9 @@ def draw_way(rng: random.Random, size: int, descriptors: int | None, limited: bo
         "--read-size=": ["1", "1K", "64K", "1M"],
         "--prefetch=": ["0", "1", "9"],
         "--parallel-reads=": ["2", "3"],
-        "--compress-program=": ["gzip"],
+        "--compress": [*["=zlib"] * 9, "-program=gzip"],
     }
-    share = {"-S": 0.95, "--parallel=": 0.7, "--compress-program=": 0.02}
+    share = {"-S": 0.95, "--parallel=": 0.7, "--compress": 0.2}
     drawn = [name + rng.choice(values) for name, values in choices.items() if rng.random() < share.get(name, 0.3)]
     if limited:  # a program that cannot be started is a message more
         drawn = [word for word in drawn if not word.startswith("--compress")]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import random
@@ -55,7 +54,7 @@ def stats_of(cwd: Path, *args: str) -> dict[str, Any]:
 def test_the_output_is_gnus(method: str, reader: str, worker: jobs.Worker) -> None:
     files = {b"in": b"".join(LINES[:6000])}
     argv = [b"-S32K", b"-Ttmp", b"--batch-size=3", b"in"]
-    for keys in ([], [b"-u"], [b"-s", b"-k2,2"], [b"-z"]):
+    for keys in ([], [b"-u"], [b"-s", b"-k2,2"]):
         ours = worker.run([f"--compress={method}".encode(), f"--reader={reader}".encode(), *keys, *argv], files)
         assert ours.stats["merge_passes_n"] > 1
         gnus = jobs.ask_gnu([*keys, *argv], files)
@@ -100,18 +99,20 @@ def test_what_does_not_become_smaller_takes_no_more_space(method: str, directory
 
 
 def test_zlib_takes_no_package_and_few_descriptors(directory: Path) -> None:
-    for limit, reader in itertools.product((7, 8), READERS):
+    for reader in READERS:
         args = ["-S200K", "-Ttmp", "--compress=zlib", f"--reader={reader}", "in"]
-        result = run(CONTENDER, args, directory, limits={"NOFILE": limit})
+        result = run(CONTENDER, args, directory, limits={"NOFILE": 7})
         assert (result.status, result.stderr) == (0, b"")
         assert result.stdout == b"".join(sorted(LINES))
 
 
-def test_a_full_disk_is_told(directory: Path) -> None:
+def test_a_full_disk_is_told_and_another_one_takes_the_rest(directory: Path) -> None:
+    args = ["-S128K", "-Tfull", "--compress=zlib", "in"]
     with support.small_filesystem(directory / "full", "64k"):
-        result = run(CONTENDER, ["-S128K", "-Tfull", "--compress=zlib", "in"], directory)
-    assert result.status == 2
-    assert b"write failed: full: No space left on device (run " in result.stderr
+        result = run(CONTENDER, args, directory)
+        assert result.status == 2
+        assert b"write failed: full: No space left on device (run " in result.stderr
+        assert run(CONTENDER, ["-Ttmp", *args], directory) == (0, b"".join(sorted(LINES)), b"")
 
 
 @pytest.mark.parametrize("method", ["zstd", "lz4"])

@@ -142,7 +142,7 @@ ARGUMENTS = {
     "y": SIZE | TEXT,
 }
 # Started for what is in the page cache, or for anything that is asked to compress: not for the sake of words.
-_NOT_RUN = {"compare-hints", "compress-program"}
+_NOT_RUN = {"compare-hints", "compress", "compress-program"}
 
 
 @st.composite
