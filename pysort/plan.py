@@ -223,7 +223,10 @@ class SortPlan:
 
     def window_bytes(self, run_n: int) -> int:
         """The window of each of run_n <= fan_in runs under merge."""
-        wanted = max(LARGEST_WINDOW_BYTES, 4 * self.block_bytes, 2 * (self.run_read_bytes or 0))
+        # Large ones where threads share the merge: of 1 GB in 20 runs they had 59 % of the lines in parts with windows
+        # of 1 MiB, 91 % with 4 MiB.
+        largest = LARGEST_WINDOW_BYTES * (4 if self.thread_n > 1 else 1)
+        wanted = max(largest, 4 * self.block_bytes, 2 * (self.run_read_bytes or 0))
         size = min(self.arena_bytes // run_n, wanted)
         return size - size % ALIGN_BYTES
 

@@ -73,6 +73,7 @@ class Rounds:
         "_outs",
         "_parts",
         "_places",
+        "_refusals_n",
         "_rest",
         "_run_n",
         "_state",
@@ -94,6 +95,7 @@ class Rounds:
         self._places = bytearray(8 * self._run_n)
         self._parts: list[Part] = []  # of the round
         self._end: list[int] = []  # where it ends in each run
+        self._refusals_n = 0  # one after the other
         self._rest = 0  # calls for which it is not tried
         self._bytes, self._lines_n = FIRST_LINE_BYTES, 1  # that were put out
 
@@ -103,7 +105,7 @@ class Rounds:
         return n >= 2 * self._workers.n * LEAST_PART_N
 
     def prepare(self) -> bool:
-        """Whether there is enough for a round, no job having begun. After a refusal it is not asked for a while."""
+        """Whether there is enough for a round, no job having begun. After many refusals it is not tried for a while."""
         if self._rest:
             self._rest -= 1
             return False
@@ -116,8 +118,9 @@ class Rounds:
                     self._parts.append(self._part(starts, cut))
                     starts = cut
             self._end = starts
-        if not self._parts:
-            self._rest = self._run_n
+        self._refusals_n = 0 if self._parts else self._refusals_n + 1
+        if self._refusals_n > self._run_n:
+            self._rest = self._refusals_n = self._run_n
         return bool(self._parts)
 
     def start(self) -> None:
