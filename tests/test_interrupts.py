@@ -20,11 +20,16 @@ from typing import Any
 import pytest
 import support
 
+from pysort import kernel
+
 INTERRUPTS_N = int(os.environ.get("PYSORT_INTERRUPTS", "30"))
 LINES_N = 60_000
 
 pytestmark = [
     pytest.mark.skipif(support.testing_gnu_itself(), reason="about the Python API"),
+    pytest.mark.skipif(
+        kernel.load(os.environb.get(b"PYSORT_KERNEL")).NAME != "c", reason="the Python kernel has no threads"
+    ),
     pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="needs /proc to count threads"),
 ]
 
@@ -87,5 +92,5 @@ def test_an_exception_at_any_moment_ends_the_sort_and_nothing_else(sorts: Sorts,
     assert (tmp_path / "out").read_bytes() == expected
     print(f"{interrupted_n} of {INTERRUPTS_N} interrupted, {lost_n} descriptors lost")
     assert interrupted_n > INTERRUPTS_N // 4
-    # One is lost where the exception comes between open(2) and the first thing that is done with what it returned.
-    assert lost_n <= INTERRUPTS_N // 10
+    # One would be lost where the exception comes just when a number is handed on: a moment without a system call in it.
+    assert lost_n <= 1 + INTERRUPTS_N // 30

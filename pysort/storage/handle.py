@@ -50,7 +50,15 @@ class Handle:
         A process started with a standard descriptor closed would get its number for a file, and `-`
         or an error message would end up there; so the descriptor is always above 2.
         """
-        return cls(_above_stderr(os.open(path, flags | os.O_CLOEXEC, mode)))
+        opened: list[int] = []
+        try:
+            # Not by an assignment: once the call has returned a signal's handler may raise, and the number is lost.
+            opened.extend(map(os.open, (path,), (flags | os.O_CLOEXEC,), (mode,)))
+            return cls(_above_stderr(opened.pop()))
+        except BaseException:
+            for fd in opened:
+                os.close(fd)
+            raise
 
     @classmethod
     def pipe(cls) -> tuple[Handle, Handle]:
