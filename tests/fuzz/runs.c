@@ -48,6 +48,52 @@ static size_t window_size(const struct ps_program *program, const struct run *ru
     return (lines_n + 1) * longest / 16 * 16 + 16;
 }
 
+/* Merges what the cursors have, from `first` to `stop` of each; appends it to out. */
+static size_t merge_part(const struct ps_program *program, const struct ps_locale *locale, const uint8_t *arena,
+                         const struct ps_cursor *cursors, size_t run_n, const uint64_t *first, const uint64_t *stop,
+                         uint8_t *out, size_t out_n)
+{
+    struct ps_cursor part[RUN_MAX];
+    for (size_t i = 0; i < run_n; i++) {
+        REQUIRE(first[i] >= cursors[i].next && first[i] <= stop[i] && stop[i] <= cursors[i].n);
+        part[i] = cursors[i];
+        part[i].next = first[i];
+        part[i].n = stop[i];
+        part[i].last = 1;
+    }
+    struct ps_merge *state = calloc(1, sizeof *state + run_n * sizeof(struct ps_node));
+    REQUIRE(state != NULL);
+    size_t used;
+    REQUIRE(ps_merge(program, locale, arena, part, run_n, state, out, out_n, &used) == PS_MERGE_DONE);
+    free(state);
+    return used;
+}
+
+/* What may be merged is the same bytes when it is merged in two parts, cut at any record. */
+static void require_cuts(const struct ps_program *program, const struct ps_locale *locale, const uint8_t *arena,
+                         const struct ps_cursor *cursors, size_t run_n, size_t out_n, unsigned choice)
+{
+    uint64_t first[RUN_MAX], middle[RUN_MAX], stop[RUN_MAX];
+    REQUIRE(ps_bound(program, locale, arena, cursors, run_n, stop));
+    size_t at = 0;
+    for (size_t i = 0; i < run_n; i++) {
+        first[i] = cursors[i].next;
+        at = stop[(i + choice) % run_n] > cursors[(i + choice) % run_n].next ? (i + choice) % run_n : at;
+    }
+    if (stop[at] == cursors[at].next)
+        return;
+    const uint64_t index = cursors[at].next + choice % (stop[at] - cursors[at].next);
+    REQUIRE(ps_cut(program, locale, arena, cursors, run_n, at, index, middle));
+    REQUIRE(middle[at] == index || (middle[at] < index && program->flags & PS_UNIQUE));
+    uint8_t *whole = allocate(out_n), *parts = allocate(out_n);
+    const size_t n = merge_part(program, locale, arena, cursors, run_n, first, stop, whole, out_n);
+    size_t used = merge_part(program, locale, arena, cursors, run_n, first, middle, parts, out_n);
+    used += merge_part(program, locale, arena, cursors, run_n, middle, stop, parts + used, out_n - used);
+    REQUIRE(used == n && memcmp(whole, parts, n) == 0);
+    free(whole);
+    free(parts);
+}
+
 uint8_t *merge_runs(const struct ps_program *program, const struct ps_locale *locale, struct run *runs, size_t run_n,
                     size_t lines_n, size_t out_n, size_t *size)
 {
@@ -70,6 +116,8 @@ uint8_t *merge_runs(const struct ps_program *program, const struct ps_locale *lo
     for (int64_t status = 0; status != PS_MERGE_DONE;) {
         size_t used;
         require_cursors(cursors, run_n, run_n * window_n);
+        if (status >= 0 && state->skip == 0)
+            require_cuts(program, locale, arena, cursors, run_n, run_n * window_n, (unsigned)*size);
         status = ps_merge(program, locale, arena, cursors, run_n, state, piece, out_n, &used);
         REQUIRE(used <= out_n && used <= sum - *size);
         REQUIRE(status != PS_MERGE_FULL || used == out_n);
