@@ -1,7 +1,7 @@
 /* The kernel driven by 8 threads as run generation and merges drive it, under the thread sanitizer: keys of one arena are
  * encoded at the same time with one locale about which nothing is known yet, parts of it sorted, its lines gathered to
- * different places; and while windows are merged the other halves of them are filled. What comes out is what one thread
- * makes. */
+ * different places; while windows are merged the other halves of them are filled, and what lies between two cuts is merged
+ * by each. What comes out is what one thread makes. */
 #include "job.h"
 
 #include <pthread.h>
@@ -296,8 +296,8 @@ static uint8_t *merged(const struct order *order, uint8_t *const runs[THREAD_N],
     size_t sum = 0;
     for (size_t i = 0; i < THREAD_N; i++) {
         windows[i] = (struct window){.order = order, .text = runs[i], .n = sizes[i], .half_n = half_n, .filled = -1};
-        windows[i].halves[0] = arena + 2 * i * half_n;
-        windows[i].halves[1] = windows[i].halves[0] + half_n;
+        for (size_t half = 0; half < 2; half++)
+            windows[i].halves[half] = arena + (2 * i + half) * half_n;
         pthread_mutex_init(&windows[i].mutex, NULL);
         pthread_cond_init(&windows[i].changed, NULL);
         sum += sizes[i];
@@ -327,6 +327,72 @@ static uint8_t *merged(const struct order *order, uint8_t *const runs[THREAD_N],
     return out;
 }
 
+/* Merging in parts: each thread what lies between two cuts. */
+struct share {
+    const struct order *order;
+    const uint8_t *arena;
+    struct ps_cursor cursors[THREAD_N];
+    uint8_t *out;
+    size_t out_n, size;
+};
+
+static void *merge_share(void *argument)
+{
+    struct share *share = argument;
+    struct ps_merge *state = calloc(1, sizeof *state + THREAD_N * sizeof(struct ps_node));
+    REQUIRE(state != NULL);
+    REQUIRE(ps_merge(share->order->program, share->order->locale, share->arena, share->cursors, THREAD_N, state,
+                     share->out, share->out_n, &share->size) == PS_MERGE_DONE);
+    free(state);
+    return NULL;
+}
+
+static uint8_t *merged_in_parts(const struct order *order, uint8_t *const runs[THREAD_N], const size_t sizes[THREAD_N],
+                                size_t *size)
+{
+    struct job jobs[THREAD_N];
+    struct ps_cursor cursors[THREAD_N];
+    struct share shares[THREAD_N];
+    pthread_t threads[THREAD_N];
+    uint64_t cut[THREAD_N];
+    size_t arena_n = 0, out_n = 1;
+    for (size_t i = 0; i < THREAD_N; i++) {
+        start_job(&jobs[i], order->program, order->locale, runs[i], sizes[i],
+                  enough_for_keys(order->program, runs[i], sizes[i]));
+        encode_job(&jobs[i]);
+        cursors[i] = (struct ps_cursor){arena_n, jobs[i].top, jobs[i].n, 0, 1};
+        arena_n += jobs[i].top;
+        out_n += sizes[i];
+    }
+    uint8_t *arena = allocate(arena_n), *out = allocate(out_n);
+    for (size_t i = 0; i < THREAD_N; i++) {
+        memcpy(arena + cursors[i].base, jobs[i].arena, jobs[i].top);
+        end_job(&jobs[i]);
+    }
+    for (size_t t = 0; t < THREAD_N; t++) {
+        shares[t] = (struct share){.order = order, .arena = arena, .out = allocate(out_n), .out_n = out_n};
+        if (t + 1 < THREAD_N)
+            REQUIRE(ps_cut(order->program, order->locale, arena, cursors, THREAD_N, 0, cursors[0].n * (t + 1) / THREAD_N,
+                           cut));
+        for (size_t i = 0; i < THREAD_N; i++) {
+            struct ps_cursor *cursor = shares[t].cursors + i;
+            *cursor = cursors[i];
+            cursor->next = t == 0 ? 0 : shares[t - 1].cursors[i].n;
+            cursor->n = t + 1 < THREAD_N ? cut[i] : cursors[i].n;
+        }
+    }
+    start_threads(threads, merge_share, shares, sizeof *shares);
+    join_threads(threads);
+    *size = 0;
+    for (size_t t = 0; t < THREAD_N; t++) {
+        memcpy(out + *size, shares[t].out, shares[t].size);
+        *size += shares[t].size;
+        free(shares[t].out);
+    }
+    free(arena);
+    return out;
+}
+
 static void check(struct order *order, const uint8_t *text, size_t text_n)
 {
     size_t size, other_n, sizes[THREAD_N];
@@ -350,6 +416,9 @@ static void check(struct order *order, const uint8_t *text, size_t text_n)
     close_locale(order->locale);
     order->locale = open_locale(order->locale_name);
     out = merged(order, runs, sizes, &other_n);
+    REQUIRE(size == other_n && memcmp(out, expected, size) == 0);
+    free(out);
+    out = merged_in_parts(order, runs, sizes, &other_n);
     REQUIRE(size == other_n && memcmp(out, expected, size) == 0);
     for (size_t i = 0; i < THREAD_N; i++)
         free(runs[i]);
