@@ -88,7 +88,9 @@ class Sorter:
         """All lines of the inputs. When this returns they have been read, and merged but for the last time. Raises
         SortError and whatever reading raises; the former comes also out of asking for a piece."""
         generator, runs = self._generate(inputs)
-        return self._merged_all(runs) if runs else generator.pieces()
+        pieces = self._merged_all(runs) if runs else generator.pieces()
+        self._workers.keep(pieces)
+        return pieces
 
     def merge(self, names: Sequence[bytes], open_input: OpenInput, is_output: IsOutput, write: Write) -> None:
         """Merge the inputs, each as it is. is_output: whether reading a name reads what is written. Raises

@@ -69,14 +69,16 @@ class Job:
 
 
 class Waiting:
-    """Jobs that no thread has taken yet: the urgent ones first, else in the order in which they were added."""
+    """Jobs that no thread has taken yet: the urgent ones first, else in the order in which they were added. kept: what
+    the threads hold beside them."""
 
-    __slots__ = ("_jobs", "_tokens", "_urgent")
+    __slots__ = ("_jobs", "_tokens", "_urgent", "kept")
 
     def __init__(self) -> None:
         self._tokens: SimpleQueue[bool] = SimpleQueue()  # one for each job: True, or for each thread that is to end
         self._jobs: deque[Job] = deque()
         self._urgent: deque[Job] = deque()
+        self.kept: object = None
 
     def add(self, job: Job, urgent: bool) -> None:
         try:
@@ -140,6 +142,11 @@ class Workers:
         """Whether this is one of the threads."""
         return get_ident() in self._identities
 
+    def keep(self, value: object) -> None:
+        """As long as there are threads it is no garbage, though nobody else should hold it: whoever finds that nobody
+        does may be one of the threads, which could not wait for itself."""
+        self._waiting.kept = value
+
     def submit(self, call: Callable[[], int], urgent: bool = False) -> Job:
         """urgent: before others that are waiting, since somebody is going to wait for it."""
         job = Job(call)
@@ -158,6 +165,7 @@ class Workers:
         while self._ended:
             self._ended[-1].acquire()
             self._ended.pop()
+        self._waiting.kept = None
 
 
 def wait_all(jobs: Iterable[Job]) -> None:
