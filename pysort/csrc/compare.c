@@ -74,7 +74,7 @@ int ps_compare_lines(struct ps_context *context, const uint8_t *a, size_t a_n, c
 static int compare_stage(const struct ps_context *context, const uint8_t *arena_a, const struct ps_record *a,
                          const uint8_t *arena_b, const struct ps_record *b)
 {
-    if (context->form == PS_SHORT && a->length & PS_IN_LINE)
+    if (ps_is_whole(context->form, a))
         return 0;
     const struct ps_header x = ps_key_of(context->form, a), y = ps_key_of(context->form, b);
     const size_t shorter = x.length < y.length ? x.length : y.length;

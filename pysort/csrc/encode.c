@@ -109,7 +109,7 @@ static int address_slice(const struct ps_context *context, uint8_t *arena, struc
     ps_find_key(context->program, ps_segments(context->program), text, text + line.length, &key, &key_end);
     const size_t before = (size_t)(key - text), length = (size_t)(key_end - key);
     const size_t behind = line.length - before - length;
-    record->prefix = ps_load_mapped(context->map, key, length) ^ context->mask;
+    const uint64_t prefix = ps_load_mapped(context->map, key, length) ^ context->mask;
     if (context->form == PS_WHOLE && line.length < PS_IN_LINE) {
         record->length = line.length | PS_IN_LINE;
     } else if (context->form == PS_SLICE && before <= PS_SLICE_MAX && length <= PS_SLICE_MAX &&
@@ -125,6 +125,7 @@ static int address_slice(const struct ps_context *context, uint8_t *arena, struc
         record->length = (uint32_t)length;
         *at += sizeof line + length;
     }
+    record->prefix = prefix;
     return 1;
 }
 

@@ -226,6 +226,13 @@ static inline struct ps_header ps_header_of(const uint8_t *arena, const struct p
     return header;
 }
 
+/* Whether the key is whole in the prefix, stored or not: a line of 2 GiB has no room for PS_IN_LINE. No encoding begins
+ * another one, so the first in a group of equal prefixes tells for all of them. */
+static inline int ps_is_whole(enum ps_form form, const struct ps_record *record)
+{
+    return form == PS_SHORT && (record->length & PS_IN_LINE || record->length <= sizeof record->prefix);
+}
+
 /* Where the bytes of a record's key are. Not for PS_IN_LINE under PS_SHORT: they are nowhere. */
 static inline struct ps_header ps_key_of(enum ps_form form, const struct ps_record *record)
 {

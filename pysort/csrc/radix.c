@@ -154,7 +154,7 @@ static int find_digit(const struct ps_order *order, struct ps_group *group)
             group->shift = first_difference(group->from, group->n, (unsigned)group->shift);
         if (group->shift >= 0)
             return 1;
-        if (ps_is_whole(order, group->from)) {
+        if (ps_is_whole(order->form, group->from)) {
             finish_whole(order, group);
             return 0;
         }

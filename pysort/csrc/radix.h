@@ -37,12 +37,6 @@ struct ps_ties {
     size_t first, n;
 };
 
-/* Whether the key is whole in the prefix. The first in a group of equal prefixes tells for all of them. */
-static inline int ps_is_whole(const struct ps_order *order, const struct ps_record *record)
-{
-    return order->form == PS_SHORT && record->length & PS_IN_LINE;
-}
-
 /* By the lines of the records. */
 struct ps_order ps_line_order(struct ps_context *context, struct ps_ties *ties, const uint8_t *arena);
 

@@ -172,7 +172,7 @@ void ps_sort_small(const struct ps_order *order, struct ps_record *records, stru
     for (size_t i = 0, end; i < n; i = end) {
         for (end = i + 1; end < n && records[i].prefix == records[end].prefix;)
             end++;
-        if (end - i == 1 || ps_is_whole(order, records + i))
+        if (end - i == 1 || ps_is_whole(order->form, records + i))
             ps_finish_equal(order, records + i, scratch + i, end - i);
         else
             put_off(order, records + i, scratch + i, end - i, depth);

@@ -14,6 +14,7 @@ from kernel_support import (
     HEADER,
     IN_LINE,
     NUMBERS,
+    PART,
     RECORD,
     SLICE_MAX,
     Batch,
@@ -304,3 +305,26 @@ def test_a_long_text_finds_no_room_and_leaves_the_record_alone(kernel: ModuleTyp
 
 def test_the_model_program_is_what_the_layout_says() -> None:
     assert len(program_of(Order(keys=(Key(), Key(letters="f"))))) == 24 + 16 + 256 + 2 * 56 + 512
+
+
+@pytest.mark.parametrize("stored", [{0}, {1}, {0, 2}, {0, 1, 2, 3}, set(range(0, 60, 7))], ids=str)
+@pytest.mark.parametrize("n", [4, 60])
+def test_a_short_key_that_is_stored_equals_one_that_is_not(kernel: ModuleType, stored: set[int], n: int) -> None:
+    """As it is behind a line of 2 GiB, whose length leaves no room for the mark."""
+    order = Order(keys=(Key(letters="n"),), stable=True)
+    batch = Batch(kernel, order, [b"%d %d" % (i % 2, i) for i in range(n)])
+    spans = [batch.record(index)[1:] for index in range(n)]
+    batch.encode()
+    at = batch.text_bytes
+    for index in stored & set(range(n)):
+        prefix, _, length = batch.record(index)
+        assert length & IN_LINE
+        key = prefix.to_bytes(8, "big").rstrip(b"\0") + b"\0" if prefix & 0x7F << 56 else b"\x80"
+        batch.arena[at : at + HEADER.size + len(key)] = HEADER.pack(*spans[index]) + key
+        RECORD.pack_into(batch.arena, batch.top - RECORD.size * (index + 1), prefix, at + HEADER.size, len(key))
+        at += HEADER.size + len(key)
+    at_all = batch.program, batch.locale, batch.arena, batch.top, n
+    assert kernel.check(*at_all) == 2
+    assert kernel.repeat(*at_all) == n
+    kernel.sort_part(*at_all, PART.pack(0, n, 0, 56, 1))
+    assert batch.sorted() == [spans[i] for i in [*range(0, n, 2), *range(1, n, 2)]]
