@@ -13,6 +13,8 @@
 
 from __future__ import annotations
 
+from pysort.errors import SortError
+
 DIGITS = b"0123456789"
 
 _COMPLEMENT = bytes(range(255, -1, -1))
@@ -196,7 +198,7 @@ def _rounded(numerator: int, denominator: int) -> bytes:
 
 def _long_double() -> tuple[int, int]:
     """Bits of the C compiler's long double and its largest exponent (its least normal one is 3 less the largest), told
-    from how it stores 1. Raises NotImplementedError for a format that is not one of IEEE 754 or of the x87."""
+    from how it stores 1. Raises SortError for a format that is not one of IEEE 754 or of the x87."""
     import sys
     from ctypes import c_longdouble
 
@@ -209,4 +211,4 @@ def _long_double() -> tuple[int, int]:
         return 113, 16384
     if image == bytes(6) + b"\xf0\x3f":
         return 53, 1024
-    raise NotImplementedError("a long double of unknown format")
+    raise SortError(b"-g: this machine's long double is of a format that only the C kernel can order by")

@@ -19,6 +19,8 @@ from kernel_support import HEADER, IN_LINE, NO_BYTE, RECORD, may_be_short, pack_
 from orderings_model import MONTHS, by, compare_versions, is_only_suffixes, month, sign_of, size
 from support import GNU, environment, needs_gnu
 
+from pysort import _kernel_py
+from pysort.errors import SortError
 from pysort.keys import program
 from pysort.keys.locale import C_TABLES
 from pysort.keys.spec import KeySpec
@@ -507,3 +509,10 @@ def test_constants_are_those_of_the_header() -> None:
     for name in ("HUMAN", "MONTH", "GENERAL", "VERSION", "RANDOM"):
         assert f"#define PS_{name} {getattr(program, name)}u" in header
     assert f"#define PS_SEG_COLLATED {program.COLLATED}u" in header
+
+
+def test_a_long_double_that_the_twin_does_not_know_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as two doubles, on POWER."""
+    monkeypatch.setattr(ctypes, "c_longdouble", lambda value: b"\x3f\xf0" + bytes(14))
+    with pytest.raises(SortError, match="of a format that only the C kernel"):
+        encodings(_kernel_py, compiled("g"), [b"1"])
