@@ -58,3 +58,21 @@ def run_python(script: str, *arguments: object, **options) -> subprocess.Complet
     result = subprocess.run(command, capture_output=True, timeout=60, check=False, **options)
     assert result.returncode == 0, result.stderr.decode()
     return result
+
+
+def read_in_turns(readers, sizes, release):
+    """What the readers of several runs give, a view of each of the sizes at a time, over and over; everything that is
+    left in it when that is less. release: what has been read is given back at once."""
+    got = [b""] * len(readers)
+    turn = 0
+    while any(reader.remaining for reader in readers):
+        view = memoryview(bytearray(sizes[turn % len(sizes)]))
+        turn += 1
+        for i, reader in enumerate(readers):
+            before = reader.remaining
+            n = reader.readinto(view)
+            assert n == min(len(view), before)
+            got[i] += view[:n]
+            if release:
+                reader.release()
+    return got

@@ -13,7 +13,7 @@ from array import array
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from storage_support import KINDS, access, message, read_all
+from storage_support import KINDS, access, message, read_all, read_in_turns
 from support import METHODS
 
 from pysort.errors import SortError
@@ -71,18 +71,7 @@ def test_any_writes_come_back_through_any_reads(
             assert run.length == sum(map(len, pieces)) >= run.stored_bytes
             assert len(run.checksums) == len(run.packing.ends) == -(-run.length // block_bytes)
         readers = [space.open_run(run) for run in spilled]
-        got = [b""] * len(runs)
-        turn = 0
-        while any(reader.remaining for reader in readers):
-            view = memoryview(bytearray(blocks_n[turn % len(blocks_n)] * block_bytes))
-            turn += 1
-            for i, reader in enumerate(readers):
-                before = reader.remaining
-                n = reader.readinto(view)
-                assert n == min(len(view), before)
-                got[i] += view[:n]
-                if release:
-                    reader.release()
+        got = read_in_turns(readers, [n * block_bytes for n in blocks_n], release)
         assert got == [b"".join(pieces) for pieces in runs]
         for reader, run in zip(readers, spilled, strict=True):
             assert reader.stored_position == run.stored_bytes

@@ -9,7 +9,7 @@ import resource
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from storage_support import KINDS, access, message, read_all
+from storage_support import KINDS, access, message, read_all, read_in_turns
 
 from pysort.errors import SortError
 from pysort.storage import runreader
@@ -61,18 +61,7 @@ def test_any_writes_come_back_through_any_reads(
         for run in spilled:
             assert len(run.checksums) == -(-run.length // block_bytes)
         readers = [space.open_run(run) for run in spilled]
-        got = [b""] * len(runs)
-        turn = 0
-        while any(reader.remaining for reader in readers):
-            view = memoryview(bytearray(blocks_n[turn % len(blocks_n)] * block_bytes))
-            turn += 1
-            for i, reader in enumerate(readers):
-                before = reader.remaining
-                n = reader.readinto(view)
-                assert n == min(len(view), before)
-                got[i] += view[:n]
-                if release:
-                    reader.release()
+        got = read_in_turns(readers, [n * block_bytes for n in blocks_n], release)
         assert got == [b"".join(pieces) for pieces in runs]
         if release:
             for reader in readers:
