@@ -40,13 +40,13 @@ static struct ps_group group_of(const struct job *job, const struct ps_part *par
 static size_t split(struct job *job, const struct ps_part *part, struct ps_part parts[256])
 {
     struct ps_group group = group_of(job, part);
-    size_t count[256], part_n = 0;
+    size_t count[256] = {0}, part_n = 0;
     if (!ps_split_group(&job->order, &group, count, (part->flags & PS_PART_DESCENDING) != 0))
         return 0;
     uint64_t start = (uint64_t)((group.flip ? group.other : group.from) - job->records);
     for (unsigned digit = 0; digit < 256; start += count[digit++])
         if (count[digit] > 0)
-            parts[part_n++] = (struct ps_part){start, count[digit], group.depth, group.shift - 8,
+            parts[part_n++] = (struct ps_part){start, count[digit], group.depth, group.shift,
                                                group.flip ? PS_PART_FLIPPED : 0};
     return part_n;
 }

@@ -70,60 +70,103 @@ static size_t set_ended_aside(const struct ps_order *order, struct ps_record *fr
     return count[going_on];
 }
 
-/* How many bytes from `depth` on all keys of the group share; 0 as soon as that is less than a refill is worth. */
-static size_t shared_length(const struct ps_order *order, const struct ps_record *records, size_t n, size_t depth)
+size_t ps_shared_length(const struct ps_order *order, const struct ps_record *records, size_t n, size_t depth,
+                        size_t least)
 {
     const struct ps_header key_0 = ps_key_of(order->form, records);
     const uint8_t *first = order->arena + key_0.offset + depth;
     size_t shared = key_0.length - depth;
-    for (size_t i = 1; i < n && shared >= 8; i++) {
+    for (size_t i = 1; i < n && shared >= least; i++) {
         const struct ps_header key_i = ps_key_of(order->form, records + i);
         const uint8_t *key = order->arena + key_i.offset + depth;
-        size_t left = key_i.length - depth;
+        const size_t left = key_i.length - depth;
+        size_t same = 0;
+        uint64_t difference = 0;
+        for (; same < shared && difference == 0; same += 8)
+            difference = ps_load_prefix(first + same, 8) ^ ps_load_prefix(key + same, 8);
+        if (difference != 0)
+            same += (size_t)__builtin_clzll(difference) / 8 - 8;
+        if (same < shared)
+            shared = same;
         if (left < shared)
             shared = left;
-        size_t same = 0;
-        while (same + 8 <= shared && memcmp(first + same, key + same, 8) == 0)
-            same += 8;
-        if (same + 8 <= shared)
-            shared = same;
     }
-    return shared >= 8 ? shared - shared % 8 : 0;
+    return shared >= least ? shared : 0;
 }
 
-/* Distributes by the digit at `shift`, keeping the order, from `records` (read backwards when `descending`) to `to`. */
-static void distribute(const struct ps_record *records, struct ps_record *to, size_t n, unsigned shift,
-                       const size_t count[256], int descending)
+/* What records are distributed by: the low bits of the first byte of the prefix in which a group differs, and those of the
+ * next such byte behind them where there is room: text of decimal digits takes half as many passes then. All higher bits
+ * are the same throughout the group, so the order of digits is that of the bytes. */
+struct digit {
+    unsigned shift[2], bits[2]; /* of the one byte and of the other; no bits of the other where there is none */
+};
+
+static inline size_t digit_of(const struct digit *digit, uint64_t prefix)
 {
-    size_t at[256], sum = 0;
-    for (unsigned digit = 0; digit < 256; digit++) {
-        at[digit] = sum;
-        sum += count[digit];
-    }
-    if (descending)
-        for (size_t i = n; i-- > 0;)
-            to[at[records[i].prefix >> shift & 255]++] = records[i];
-    else
-        for (size_t i = 0; i < n; i++)
-            to[at[records[i].prefix >> shift & 255]++] = records[i];
+    const size_t high = prefix >> digit->shift[0] & ((1u << digit->bits[0]) - 1);
+    const size_t low = prefix >> digit->shift[1] & ((1u << digit->bits[1]) - 1);
+    return high << digit->bits[1] | low;
 }
 
-static void count_digits(const struct ps_record *records, size_t n, unsigned shift, size_t count[256])
+static size_t digit_n(const struct digit *digit)
 {
-    memset(count, 0, 256 * sizeof *count);
-    for (size_t i = 0; i < n; i++)
-        count[records[i].prefix >> shift & 255]++;
+    return (size_t)1 << (digit->bits[0] + digit->bits[1]);
 }
 
-/* The shift of the first digit, at or below `shift`, in which the prefixes differ, or -1. */
-static int first_difference(const struct ps_record *records, size_t n, unsigned shift)
+/* Which bits of the prefixes, those of the byte at `shift` and below, differ. */
+static uint64_t differing(const struct ps_record *records, size_t n, int shift)
 {
     uint64_t difference = 0;
     for (size_t i = 1; i < n; i++)
         difference |= records[i].prefix ^ records[0].prefix;
-    if (shift < PS_FIRST_SHIFT)
-        difference &= (UINT64_C(256) << shift) - 1;
-    return difference ? (63 - __builtin_clzll(difference)) / 8 * 8 : -1;
+    return shift < PS_FIRST_SHIFT ? difference & ((UINT64_C(256) << shift) - 1) : difference;
+}
+
+/* Takes the first byte that differs, or its low bits, out of *difference, which is not 0. */
+static void take_byte(uint64_t *difference, unsigned *shift, unsigned *bits)
+{
+    const unsigned high = 63 - (unsigned)__builtin_clzll(*difference);
+    *shift = high / 8 * 8;
+    *bits = high - *shift + 1;
+    *difference &= (UINT64_C(1) << *shift) - 1;
+}
+
+/* The first digit of a group, and in group->shift what is left behind it: below 0 nothing. */
+static struct digit first_digit(struct ps_group *group, uint64_t difference)
+{
+    struct digit digit = {{0, 0}, {0, 0}}, longer;
+    take_byte(&difference, &digit.shift[0], &digit.bits[0]);
+    longer = digit;
+    if (difference != 0)
+        take_byte(&difference, &longer.shift[1], &longer.bits[1]);
+    if (longer.bits[0] + longer.bits[1] <= 8)
+        digit = longer;
+    group->shift = (int)digit.shift[digit.bits[1] > 0] - 8;
+    return digit;
+}
+
+static void count_digits(const struct ps_record *records, size_t n, const struct digit *digit, size_t count[256])
+{
+    memset(count, 0, digit_n(digit) * sizeof *count);
+    for (size_t i = 0; i < n; i++)
+        count[digit_of(digit, records[i].prefix)]++;
+}
+
+/* Distributes from `records` (read backwards when `descending`) to `to`, keeping the order. */
+static void distribute(const struct ps_record *records, struct ps_record *to, size_t n, const struct digit *digit,
+                       const size_t count[256], int descending)
+{
+    size_t at[256], sum = 0;
+    for (size_t d = 0; d < digit_n(digit); d++) {
+        at[d] = sum;
+        sum += count[d];
+    }
+    if (descending)
+        for (size_t i = n; i-- > 0;)
+            to[at[digit_of(digit, records[i].prefix)]++] = records[i];
+    else
+        for (size_t i = 0; i < n; i++)
+            to[at[digit_of(digit, records[i].prefix)]++] = records[i];
 }
 
 void ps_swap_sides(struct ps_group *group)
@@ -145,15 +188,14 @@ static void finish_whole(const struct ps_order *order, struct ps_group *group)
     group->n = 0;
 }
 
-/* Goes on to the first digit in which the group's keys differ, which is at group->shift then; keys that end before it
- * are finished and no more of the group. Returns 0 where few are left, or none. */
-static int find_digit(const struct ps_order *order, struct ps_group *group)
+/* Goes on to where the group's keys differ, and returns which bits of the prefixes do; keys that end before that are
+ * finished and no more of the group. Returns 0 where few are left, or none. */
+static uint64_t find_difference(const struct ps_order *order, struct ps_group *group)
 {
     while (group->n > SMALL) {
-        if (group->shift >= 0)
-            group->shift = first_difference(group->from, group->n, (unsigned)group->shift);
-        if (group->shift >= 0)
-            return 1;
+        const uint64_t difference = group->shift >= 0 ? differing(group->from, group->n, group->shift) : 0;
+        if (difference != 0)
+            return difference;
         if (ps_is_whole(order->form, group->from)) {
             finish_whole(order, group);
             return 0;
@@ -169,7 +211,7 @@ static int find_digit(const struct ps_order *order, struct ps_group *group)
         if (group->n == 0)
             break;
         group->depth += 8;
-        group->depth += shared_length(order, group->from, group->n, group->depth);
+        group->depth += ps_shared_length(order, group->from, group->n, group->depth, 8);
         ps_refill(order, group->from, group->n, group->depth);
         group->shift = PS_FIRST_SHIFT;
     }
@@ -190,24 +232,25 @@ void ps_sort_group(const struct ps_order *order, struct ps_record *from, struct 
                        size_t depth, int shift, int flip)
 {
     struct ps_group group = {from, other, n, depth, shift, flip};
-    while (find_digit(order, &group)) {
+    uint64_t difference;
+    while ((difference = find_difference(order, &group)) != 0) {
+        const struct digit digit = first_digit(&group, difference);
         size_t count[256], largest = 0, largest_at = 0, at = 0;
-        count_digits(group.from, group.n, (unsigned)group.shift, count);
-        distribute(group.from, group.other, group.n, (unsigned)group.shift, count, 0);
-        for (unsigned digit = 0; digit < 256; digit++) {
-            if (count[digit] > count[largest]) {
-                largest = digit;
+        count_digits(group.from, group.n, &digit, count);
+        distribute(group.from, group.other, group.n, &digit, count, 0);
+        for (size_t d = 0; d < digit_n(&digit); d++) {
+            if (count[d] > count[largest]) {
+                largest = d;
                 largest_at = at;
             }
-            at += count[digit];
+            at += count[d];
         }
         ps_swap_sides(&group);
-        group.shift -= 8;
         at = 0;
-        for (unsigned digit = 0; digit < 256; digit++) {
-            if (digit != largest && count[digit] > 0)
-                ps_sort_group(order, group.from + at, group.other + at, count[digit], group.depth, group.shift, group.flip);
-            at += count[digit];
+        for (size_t d = 0; d < digit_n(&digit); d++) {
+            if (d != largest && count[d] > 0)
+                ps_sort_group(order, group.from + at, group.other + at, count[d], group.depth, group.shift, group.flip);
+            at += count[d];
         }
         group.from += largest_at;
         group.other += largest_at;
@@ -225,31 +268,22 @@ void ps_reverse(struct ps_record *records, size_t n)
     }
 }
 
-/* Distributes the records of the whole, which lie in descending order, by their first digit, or turns them round where
- * no digit of the prefix differs. Returns the group as it is then: of all records, to be counted again, or distributed. */
-static int distribute_descending(struct ps_group *group, size_t count[256])
-{
-    group->shift = group->n > SMALL ? first_difference(group->from, group->n, PS_FIRST_SHIFT) : -1;
-    if (group->shift < 0) {
-        ps_reverse(group->from, group->n);
-        group->shift = PS_FIRST_SHIFT;
-        return 0;
-    }
-    count_digits(group->from, group->n, (unsigned)group->shift, count);
-    distribute(group->from, group->other, group->n, (unsigned)group->shift, count, 1);
-    return 1;
-}
-
 int ps_split_group(const struct ps_order *order, struct ps_group *group, size_t count[256], int descending)
 {
-    if (!(descending && distribute_descending(group, count))) {
-        if (!find_digit(order, group)) {
-            finish_small(order, group);
-            return 0;
-        }
-        count_digits(group->from, group->n, (unsigned)group->shift, count);
-        distribute(group->from, group->other, group->n, (unsigned)group->shift, count, 0);
+    uint64_t difference = 0;
+    if (descending) {
+        difference = group->n > SMALL ? differing(group->from, group->n, PS_FIRST_SHIFT) : 0;
+        if (difference == 0)
+            ps_reverse(group->from, group->n);
     }
+    const int is_reversed = descending && difference != 0;
+    if (!is_reversed && (difference = find_difference(order, group)) == 0) {
+        finish_small(order, group);
+        return 0;
+    }
+    const struct digit digit = first_digit(group, difference);
+    count_digits(group->from, group->n, &digit, count);
+    distribute(group->from, group->other, group->n, &digit, count, is_reversed);
     ps_swap_sides(group);
     return 1;
 }

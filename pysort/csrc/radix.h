@@ -46,6 +46,10 @@ struct ps_order ps_key_order(struct ps_context *context, struct ps_ties *ties, c
 /* radix.c: fills the prefixes with what is at `depth` of the keys. */
 void ps_refill(const struct ps_order *order, struct ps_record *records, size_t n, size_t depth);
 
+/* How many bytes from `depth` on all keys share; 0 as soon as that is less than `least`, at least 1. */
+size_t ps_shared_length(const struct ps_order *order, const struct ps_record *records, size_t n, size_t depth,
+                        size_t least);
+
 /* Sorts a group, but for ties. */
 void ps_sort_group(const struct ps_order *order, struct ps_record *from, struct ps_record *other, size_t n,
                    size_t depth, int shift, int flip);
@@ -59,7 +63,7 @@ struct ps_group {
 void ps_swap_sides(struct ps_group *group);
 
 /* One step of sorting a group, which lies in descending order if `descending`. Returns 0 when that finished it, but for
- * ties; else it is distributed by the digit at its shift, `count` of each. */
+ * ties; else it is distributed by a digit, `count` of each, all 0 before, and its shift is that of what is left to sort by. */
 int ps_split_group(const struct ps_order *order, struct ps_group *group, size_t count[256], int descending);
 
 void ps_reverse(struct ps_record *records, size_t n);
