@@ -118,7 +118,7 @@ struct ps_program {
     uint32_t table_n;
     uint32_t separator; /* the byte that ends a line */
     uint32_t months_n;
-    uint32_t unused;
+    uint32_t plain_blanks; /* 1: the blanks are tab, newline and space, and are looked for 8 bytes at a time */
     uint8_t seed[16]; /* of PS_RANDOM */
     uint8_t blank[256]; /* 1 for the bytes that separate fields by default */
 };

@@ -199,16 +199,25 @@ void ps_keys_to_lines(enum ps_form form, const uint8_t *arena, struct ps_record 
     }
 }
 
-/* Lines whose keys are equal. */
+static int is_ascending(const struct ps_record *records, size_t n)
+{
+    size_t i = 1;
+    while (i < n && records[i - 1].prefix < records[i].prefix)
+        i++;
+    return i == n;
+}
+
+/* Lines whose keys are equal. They often begin with their keys, and often lie in order: numbered, or of a log. */
 static void sort_lines(const struct ps_order *lines, struct ps_record *records, struct ps_record *scratch, size_t n)
 {
     if (lines->context->program->flags & PS_COLLATE_LINES) {
         sort_collated(lines, records, scratch, n);
-    } else {
-        const size_t depth = ps_shared_length(lines, records, n, 0, 1); /* lines often begin with their keys */
-        ps_refill(lines, records, n, depth);
-        ps_sort_group(lines, records, scratch, n, depth, PS_FIRST_SHIFT, 0);
+        return;
     }
+    const size_t depth = ps_shared_length(lines, records, n, 0, 1);
+    ps_refill(lines, records, n, depth);
+    if (!is_ascending(records, n))
+        ps_sort_group(lines, records, scratch, n, depth, PS_FIRST_SHIFT, 0);
 }
 
 void ps_finish_lines(const struct ps_order *order, struct ps_record *records, struct ps_record *scratch, size_t n)

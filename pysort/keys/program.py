@@ -43,6 +43,7 @@ _KINDS = {"n": NUMERIC, "h": HUMAN, "M": MONTH, "g": GENERAL, "R": RANDOM, "V": 
 _FILTERED = (TEXT, COLLATE, VERSION, RANDOM, HUMAN)  # of a size only the unit, and by -f only
 _EVERY_BYTE = b"\x01" * 256
 _SAME_BYTE = bytes(range(256))
+_PLAIN_BLANKS = bytes(byte in b"\t\n " for byte in range(256))
 
 
 def compile(
@@ -77,7 +78,8 @@ def compile(
     ]
     months = _months(tables) if MONTH in kinds else b""
     separator = 0 if zero_terminated else ord("\n")
-    header = _PROGRAM.pack(flags, len(segments), len(filters), separator, len(months), 0, seed, tables.blank)
+    plain_blanks = tables.blank == _PLAIN_BLANKS
+    header = _PROGRAM.pack(flags, len(segments), len(filters), separator, len(months), plain_blanks, seed, tables.blank)
     return b"".join((header, *segments, *filters, months))
 
 
