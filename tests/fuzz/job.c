@@ -42,6 +42,7 @@ struct ps_program *make_program(uint32_t flags, uint8_t separator, const struct 
     program->table_n = TABLE_N;
     program->separator = separator;
     program->months_n = months_n;
+    program->plain_blanks = 1;
     for (const char *blank = BLANKS; *blank; blank++)
         program->blank[(uint8_t)*blank] = 1;
     uint8_t *at = (uint8_t *)(program + 1);

@@ -29,8 +29,9 @@ def pack_program(
     segments: Sequence[bytes] = (),
     tables: Sequence[bytes] = (),
     separator: int = ord("\n"),
+    plain_blanks: int = 1,
 ) -> bytes:
-    head = struct.pack("=6I16s256s", flags, len(segments), len(tables), separator, 0, 0, b"", BLANK)
+    head = struct.pack("=6I16s256s", flags, len(segments), len(tables), separator, 0, plain_blanks, b"", BLANK)
     return head + b"".join(segments) + b"".join(tables)
 
 

@@ -53,6 +53,17 @@ def test_a_bare_key_is_the_part_of_the_line_that_it_is_about(
     assert batch.encoded_keys() == [key_text(line, key, field_separator) for line in lines]
 
 
+@given(
+    field=st.integers(1, 4),
+    lines=st.lists(texts(b"aa \t\n\x08\x0b\x1f!\x88\x89\x8a\xa0\x01\xff", 60), min_size=1, max_size=20),
+)
+def test_no_byte_beside_a_blank_is_taken_for_one(kernel: ModuleType, field: int, lines: list[bytes]) -> None:
+    """Blanks are looked for 8 bytes at a time where they are the plain ones."""
+    key = Key(field, end_field=field)
+    batch = Batch(kernel, Order(keys=(key,), separator=b"\0"), lines)
+    assert batch.encoded_keys() == [key_text(line, key, None) for line in lines]
+
+
 @pytest.mark.parametrize(
     ("line", "key", "field_separator", "expected"),
     [

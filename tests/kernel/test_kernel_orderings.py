@@ -302,9 +302,8 @@ def hostile_programs(draw: st.DrawFn) -> bytes:
     ]
     names = sorted(draw(st.lists(texts(b"JANa\xff1", 5), min_size=12, max_size=12)))
     months = b"".join(bytes([draw(st.integers(0, 12)), len(name)]) + name for name in names)
-    header = program._PROGRAM.pack(
-        0, len(segments), len(tables), 10, len(months), 0, SEED, draw(st.sampled_from([C_TABLES.blank, bytes(256)]))
-    )
+    plain_blanks, blank = draw(st.sampled_from([(0, C_TABLES.blank), (1, C_TABLES.blank), (0, bytes(256))]))
+    header = program._PROGRAM.pack(0, len(segments), len(tables), 10, len(months), plain_blanks, SEED, blank)
     return b"".join((header, *segments, *tables, months))
 
 

@@ -177,6 +177,33 @@ def test_lines_that_are_in_some_order_already(kernel: ModuleType, order: Order, 
     check(kernel, order, lines)
 
 
+@pytest.mark.parametrize("order", PLAIN + KEYED)
+@pytest.mark.parametrize("alphabet", [b"01", b"0123456789", b"abcdefgh", b"az", b"\x7f\x80", b"\x00\x01\xff"])
+def test_digits_are_made_of_the_bits_that_differ(kernel: ModuleType, order: Order, alphabet: bytes) -> None:
+    """Those of one byte or of two, next to each other or not."""
+    rng = random.Random(alphabet)
+    lines = [b"%c%c-%c%c%c--%c%c%c%c %c" % tuple(rng.choices(alphabet, k=10)) for _ in range(500)]
+    check(kernel, order, lines)
+
+
+@pytest.mark.parametrize(
+    ("lines", "part_n"),
+    [
+        ([b"%02d" % (i % 100) for i in range(500)], 100),  # 4 bits and 4
+        ([b"%d-%d" % (i % 10, i // 10 % 10) for i in range(500)], 100),  # not next to each other
+        ([b"%c%c" % (97 + i % 26, 97 + i // 26) for i in range(26 * 26)], 26),  # 5 bits and 5 are too many
+        ([b"%c%c" % (i % 250, 48 + i % 2) for i in range(500) if i % 250 != 10], 249),
+        ([b"%d" % (i % 2) for i in range(500)], 2),
+    ],
+)
+def test_a_step_takes_two_bytes_whose_bits_fit_one_digit(
+    twins: tuple[ModuleType, ModuleType], lines: list[bytes], part_n: int
+) -> None:
+    batch = Batch(twins[1], Order(), lines)
+    whole, made = PART.pack(0, batch.n, 0, 56, 1), bytearray(256 * PART.size)
+    assert batch.kernel.split(batch.program, batch.locale, batch.arena, batch.top, batch.n, whole, made) == part_n
+
+
 def test_recursion_is_bounded_for_a_staircase_of_prefixes(kernel: ModuleType) -> None:
     """Every line begins the next one: nothing makes a radix sort go deeper."""
     lines = [b"ab" * i for i in range(1500)]
