@@ -102,8 +102,10 @@ def spill_space(
 
 
 def _compressor(program: bytes | None, warn: Callable[[SortError], None]) -> Compressor | None:
+    """With all that it takes, while there are descriptors."""
     if program is None:
         return None
+    import pysort.storage.piped  # noqa: F401
     from pysort.storage.compressor import Compressor
 
     return Compressor(program, warn)
