@@ -12,7 +12,7 @@ from __future__ import annotations
 import struct
 from heapq import heapify, heappop, heapreplace
 
-from pysort._kernel_py_encode import UNIQUE, Program
+from pysort._kernel_py_encode import REVERSE, UNIQUE, Program, encode_reversed
 from pysort._kernel_py_locale import locale_facts, open_locale
 from pysort._kernel_py_records import (
     HEADER_BYTES,
@@ -43,6 +43,7 @@ __all__ = [
     "RECORD_BYTES",
     "bound",
     "check",
+    "check_text",
     "cut",
     "drop",
     "encode",
@@ -223,6 +224,25 @@ def check(program: bytes, locale: Any, arena: Buffer, top: int, n: int) -> int:
             return index
         previous = this
     return n
+
+
+def check_text(program: bytes, arena: Buffer, start: int, stop: int) -> tuple[int, int]:
+    """The same without records, in plain order alone: of the complete lines in arena[start:stop] the first that is out
+    of order, and where it begins. Their number, and where the last one ends, when there is none."""
+    order = Program(program)
+    view = _open_arena(arena)
+    _require(0 <= start <= stop <= len(view), "the text is outside the arena")
+    _require(not order.segments, "not the plain order")
+    *lines, _ = view[start:stop].tobytes().split(order.separator)
+    at = start
+    previous = None
+    for index, text in enumerate(lines):
+        this = encode_reversed(text) if order.flags & REVERSE else text
+        if previous is not None and (this < previous or (order.flags & UNIQUE and this == previous)):
+            return index, at
+        previous = this
+        at += len(text) + 1
+    return len(lines), at
 
 
 def presorted(program: bytes, locale: Any, arena: Buffer, top: int, n: int) -> int:

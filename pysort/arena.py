@@ -77,6 +77,10 @@ class Arena:
     def _exhausted(self) -> SortError:
         return SortError(b"memory exhausted: a line needs more than %d bytes" % self.size)
 
+    def find(self, byte: int, start: int, stop: int) -> int:
+        """Where the byte is first in start..stop-1, -1 if it is not."""
+        return self._map.find(bytes((byte,)), start, stop)
+
     def rfind(self, byte: int, start: int, stop: int) -> int:
         """Where the byte is last in start..stop-1, -1 if it is not."""
         return self._map.rfind(bytes((byte,)), start, stop)

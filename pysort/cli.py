@@ -7,7 +7,7 @@ import os
 import sys
 from time import perf_counter_ns
 
-from pysort import __version__, kernel
+from pysort import kernel
 from pysort.command_line import parse
 from pysort.environ import Environment
 from pysort.errors import ASCII_PRINTABLE, SortError, file_error
@@ -25,13 +25,12 @@ from pysort.storage.writer import Writer
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Any, NoReturn
+    from typing import NoReturn
 
     from pysort.kernel import Order
     from pysort.keys.locale import Locale
     from pysort.keys.spec import KeySpec
     from pysort.options import Options
-    from pysort.outlook import Outlook
     from pysort.plan import SortPlan
     from pysort.progress import Progress
 
@@ -105,6 +104,13 @@ def default_signals() -> None:
         _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
 
 
+def output_signals(options: Options) -> None:
+    if options.output is not None and hasattr(_signal, "SIGPIPE"):
+        _signal.signal(_signal.SIGPIPE, _signal.SIG_IGN)  # a FIFO that -o names ends in a message
+    if options.atomic:
+        discard_when_killed()
+
+
 def discard_when_killed() -> None:
     """A signal still ends the process, but first what would have replaced the output is removed: it may have a name."""
     from pysort.storage.replacement import discard_all
@@ -136,6 +142,8 @@ def execute(program: bytes, words: Sequence[bytes], messages: Messages) -> SortS
     clock = perf_counter_ns if options.stats and options.stats_timing else None
     stats = SortStats(implementation.NAME, clock, count_hits=options.stats_hits, residency=bool(options.stats))
     if options.request:
+        from pysort.texts import requested_text
+
         print_text(requested_text(options, program, implementation))
         return stats
     if "mmap" in (options.input_reader, options.reader):
@@ -157,27 +165,17 @@ def execute(program: bytes, words: Sequence[bytes], messages: Messages) -> SortS
 
         print_text(compare(order, options, files, environment, lambda text: messages.warn(SortError(text))))
         return stats
-    if options.output is not None and hasattr(_signal, "SIGPIPE"):
-        _signal.signal(_signal.SIGPIPE, _signal.SIG_IGN)  # a FIFO that -o names ends in a message
-    if options.atomic:
-        discard_when_killed()
+    output_signals(options)
     plan = make_plan(options, environment, files, stats.inputs)
     if options.plan:
+        from pysort.texts import plan_text
+
         outlook = foresee(options, plan, files, order.keyed, stats.inputs)
         print_text(plan_text(plan, outlook, options, files, environment, implementation))
         return stats
     if options.progress != "never":
         messages.progress = start_progress(options, plan, files, order, stats, program)
-    status = FAILURE
-    try:
-        perform(order, plan, options, files, environment, stats, messages, annotate)
-        status = 0
-    except SortError as error:
-        status = error.status
-        raise
-    finally:
-        if options.stats:
-            messages.say(stats_text(stats, options, perf_counter_ns() - started, status))
+    perform(order, plan, options, files, environment, stats, messages, annotate, started)
     return stats
 
 
@@ -190,21 +188,27 @@ def perform(
     stats: SortStats,
     messages: Messages,
     annotate: Callable[[Output], None] | None,
+    started: int,
 ) -> None:
-    """The job itself. Raises SortError; no bar is left then."""
-    failure = None
+    """The job itself. Raises SortError; no bar is left then. started: when, for the statistics."""
+    failure, status = None, FAILURE
     try:
         if options.check:
             check_sorted(order, plan, options, files[0], stats)
         else:
             sort(order, plan, options, files, environment, stats, messages.warn, annotate)
+        status = 0
     except SortError as error:
-        failure = error.errno
+        failure, status = error.errno, error.status
         raise
     finally:
         if messages.progress is not None:
             messages.progress.close(failure)
             messages.progress = None
+        if options.stats:
+            from pysort.texts import stats_text
+
+            messages.say(stats_text(stats, options, perf_counter_ns() - started, status))
 
 
 def start_progress(
@@ -243,47 +247,6 @@ def count(order: Order) -> Callable[[Output], None]:
         output.at_end.append(counter.finish)
 
     return annotate
-
-
-def stats_text(stats: SortStats, options: Options, elapsed_ns: int, status: int) -> bytes:
-    from pysort import report
-
-    found = report.facts(stats, report.Usage.now(), elapsed_ns, timed=options.stats_timing, status=status)
-    return report.as_json(found) if options.stats == "json" else report.as_text(found)
-
-
-def plan_text(
-    plan: SortPlan,
-    outlook: Outlook | None,
-    options: Options,
-    files: Sequence[bytes],
-    environment: Environment,
-    implementation: Any,
-) -> bytes:
-    from pysort.describe import as_json, as_text, describe
-
-    found = describe(plan, outlook, options, files, environment, implementation.NAME)
-    return as_json(found) if options.plan == "json" else as_text(found)
-
-
-def requested_text(options: Options, program: bytes, implementation: Any) -> bytes:
-    if options.request == "help":
-        from pysort.help import help_text
-
-        return help_text(program)
-    if options.request == "version":
-        return version_text(implementation)
-    from pysort.completions import completions
-
-    return completions(options.shell)
-
-
-def version_text(implementation: Any) -> bytes:
-    return (
-        f"pysort (pysort) {__version__}\n"
-        f"Kernel: {implementation.NAME}\n"
-        "License MIT. There is no warranty, to the extent permitted by law.\n"
-    ).encode()
 
 
 def print_text(text: bytes) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from pysort import __version__, figures
-from pysort.manpage_text import DETAILS, PROSE
+from pysort.manpage_text import PROSE
+from pysort.option_details import DETAILS
 from pysort.option_table import OPTIONAL, OPTIONS, SECTIONS, Option
 
 # roff reads these as something else, or sets typographic ones in their place.

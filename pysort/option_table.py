@@ -19,6 +19,9 @@ OWN = "Options that GNU sort does not have:"
 SECTIONS = (ORDERING, OTHER, OWN)
 SHELLS = ("bash", "zsh", "fish")
 
+# What an argument has to be, and what that means.
+_CHECKS = {"quiet": "C", "silent": "C", "diagnose-first": "c"}
+_SORTS = {"general-numeric": "g", "human-numeric": "h", "month": "M", "numeric": "n", "random": "R", "version": "V"}
 _READERS = {word: word for word in ("pread", "mmap", "direct")}
 _MADVICE = {word: word for word in ("normal", "sequential", "random", "willneed", "populate-read")}
 _FORMATS = {word: word for word in ("text", "json")}
@@ -91,17 +94,10 @@ class Option:
         for word, meaning in (self.words or {}).items():
             listed += [b", " if meaning == previous else b"\n  - ", quote(word.encode())]
             previous = meaning
-        return SortError(
-            what,
-            b" argument ",
-            quote(typed),
-            b" for ",
-            quote(b"--" + self.name.encode()),
-            b"\nValid arguments are:",
-            *listed,
-            status=2 if self.section == OWN else 1,  # GNU sort's own oddity
-            usage=True,
-        )
+        option = quote(b"--" + self.name.encode())
+        status = 2 if self.section == OWN else 1  # GNU sort's own oddity
+        parts = what, b" argument ", quote(typed), b" for ", option, b"\nValid arguments are:"
+        return SortError(*parts, *listed, status=status, usage=True)
 
 
 # In the order in which GNU sort lists the possibilities of an ambiguous name.
@@ -116,7 +112,7 @@ OPTIONS = (
         "line out of order, quiet and silent are -C",
         "WORD",
         argument=OPTIONAL,
-        words={"quiet": "C", "silent": "C", "diagnose-first": "c"},
+        words=_CHECKS,
     ),
     Option(OTHER, "C", "", "like -c, but only the exit status tells"),
     Option(
@@ -154,14 +150,7 @@ OPTIONS = (
         "human-numeric (-h), month (-M), numeric (-n),\n"
         "random (-R), version (-V)",
         "WORD",
-        words={
-            "general-numeric": "g",
-            "human-numeric": "h",
-            "month": "M",
-            "numeric": "n",
-            "random": "R",
-            "version": "V",
-        },
+        words=_SORTS,
     ),
     Option(OTHER, "o", "output", "write to FILE, which may be one of the inputs", "FILE"),
     Option(ORDERING, "r", "reverse", "turn the order around"),

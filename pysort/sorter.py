@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pysort.arena import Arena
 from pysort.errors import SortError
 from pysort.output import Output
 from pysort.passes import Sorter
@@ -103,8 +102,10 @@ def spill_space(
 
 
 def _compressor(program: bytes | None, warn: Callable[[SortError], None]) -> Compressor | None:
+    """With all that it takes, while there are descriptors."""
     if program is None:
         return None
+    import pysort.storage.piped  # noqa: F401
     from pysort.storage.compressor import Compressor
 
     return Compressor(program, warn)
@@ -139,20 +140,23 @@ def _filters(options: Options, first_name: bytes, separator: int, warn: Callable
 def check_sorted(order: Order, plan: SortPlan, options: Options, name: bytes, stats: SortStats) -> None:
     """Returns when the input is sorted. Fills stats. Raises Disorder when it is not, SortError when that cannot be
     told."""
-    from pysort.checking import Disorder, check
+    from pysort.checking import Checker, Disorder
 
     access, _ = accesses(options, plan.map_bytes, plan.run_read_bytes, plan.free_bytes)
-    arena = Arena(plan.arena_bytes)
-    reader = open_input(name, access, stats.inputs)
-    filters = _filters(options, name, order.separator, lambda _: None)
-    if filters is not None:
-        reader = filters.put_before(reader)
+    # Whoever writes into a pipe may wait for the answer to what is written.
+    thread_n = 0 if plan.input_bytes is None else plan.thread_n
+    checker = Checker(order, plan.arena_bytes, plan.read_bytes, thread_n)
     try:
-        found = check(order, arena, LineReader(reader, order.separator), plan.read_bytes)
+        reader = open_input(name, access, stats.inputs)
+        filters = _filters(options, name, order.separator, lambda _: None)
+        if filters is not None:
+            reader = filters.put_before(reader)
+        try:
+            found = checker.check(LineReader(reader, order.separator))
+        finally:
+            reader.close()
     finally:
-        reader.close()
-        stats.excess_bytes = plan.excess_bytes(arena.peak_bytes)
-        arena.close()
+        stats.excess_bytes = plan.excess_bytes(checker.close())
     if found is not None:
         line_n, line = found
         raise Disorder(

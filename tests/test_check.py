@@ -126,17 +126,6 @@ def test_lines_longer_than_the_buffer(twins: Twins, options: list[str], length: 
         twins.compare(["-c", "-S1b", *options], data=data)
 
 
-def test_the_rest_is_not_waited_for(tmp_path: Path) -> None:
-    """The writer stays, silent."""
-    for options in (["-c"], ["-C"], ["-c", "-k1,1n"]):
-        process = support.start(support.CONTENDER, options, tmp_path)
-        with support.put_away(process):
-            assert process.stdin is not None
-            process.stdin.write(b"2\n1\n")
-            process.stdin.flush()
-            assert process.wait(timeout=20) == 1
-
-
 @pytest.mark.parametrize(
     "script",
     [

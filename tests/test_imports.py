@@ -21,7 +21,7 @@ LAYERS = [
     ["errors"],
     ["units"],
     ["option_table"],
-    ["arguments", "help", "manpage_text", "figures"],
+    ["arguments", "help", "manpage_text", "option_details", "figures"],
     ["options", "environ"],
     ["command_line"],
     ["_kernel_py_numbers", "_kernel_py_locale"],
@@ -41,7 +41,7 @@ LAYERS = [
     ["prepare", "lines"],
     ["api", "report", "describe", "progress", "comparison", "child"],
     ["strategies"],
-    ["compare"],
+    ["compare", "texts"],
     ["cli"],
     ["__main__"],
 ]

@@ -18,7 +18,8 @@ from pysort import __version__
 from pysort.command_line import parse
 from pysort.keys.spec import parse_key, parse_obsolescent
 from pysort.manpage import escape, render
-from pysort.manpage_text import DETAILS, PROSE
+from pysort.manpage_text import PROSE
+from pysort.option_details import DETAILS
 from pysort.option_table import OPTIONS
 from pysort.storage.hints import HINTS
 

@@ -156,6 +156,37 @@ size_t ps_check(const struct ps_program *program, const struct ps_locale *locale
     return find_pair(program, locale, arena, top, n, program->flags & PS_UNIQUE ? 0 : 1, 1);
 }
 
+size_t ps_check_text(const struct ps_program *program, const uint8_t *arena, size_t start, size_t stop, size_t *line_n)
+{
+    const uint64_t mask = program->flags & PS_REVERSE ? UINT64_MAX : 0;
+    const int most = program->flags & PS_UNIQUE ? -1 : 0; /* what the comparison with the next line may be */
+    const int separator = (int)program->separator;
+    const uint8_t *line = arena + start, *end = arena + stop, *before = NULL;
+    size_t before_n = 0;
+    uint64_t before_prefix = 0;
+    for (*line_n = 0; line < end; ++*line_n) {
+        const uint8_t *found = memchr(line, separator, (size_t)(end - line));
+        if (found == NULL)
+            break;
+        const size_t n = (size_t)(found - line);
+        const uint64_t prefix = mask ^ (end - line >= 8 ? ps_load_prefix_fast(line, n) : ps_load_prefix(line, n));
+        if (before_prefix > prefix)
+            break;
+        if (before_prefix == prefix && before != NULL) {
+            const size_t shorter = before_n < n ? before_n : n;
+            const size_t known = shorter < 8 ? shorter : 8;
+            const int order = ps_compare_bytes(before + known, before_n - known, line + known, n - known);
+            if ((mask ? -order : order) > most)
+                break;
+        }
+        before = line;
+        before_n = n;
+        before_prefix = prefix;
+        line = found + 1;
+    }
+    return (size_t)(line - arena);
+}
+
 size_t ps_repeat(const struct ps_program *program, const struct ps_locale *locale, const uint8_t *arena,
                  const uint8_t *top, size_t n)
 {

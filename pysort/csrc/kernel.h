@@ -333,7 +333,11 @@ struct ps_header ps_line_at(const struct ps_program *program, const uint8_t *are
 size_t ps_check(const struct ps_program *program, const struct ps_locale *locale, const uint8_t *arena,
                 const uint8_t *top, size_t n);
 
-/* The same for the first that compares equal to the one before it. */
+/* The same without records, in plain order alone: the complete lines of arena[start:stop]. Returns where the first begins
+ * that is out of order, or where the last one ends when there is none; *line_n: the lines before that. */
+size_t ps_check_text(const struct ps_program *program, const uint8_t *arena, size_t start, size_t stop, size_t *line_n);
+
+/* The first record that compares equal to the one before it, n when there is none, PS_NO_MEMORY. */
 size_t ps_repeat(const struct ps_program *program, const struct ps_locale *locale, const uint8_t *arena,
                  const uint8_t *top, size_t n);
 

@@ -218,6 +218,28 @@ static PyObject *check_order(PyObject *self, PyObject *tuple)
     return call_find_pair(ps_check, tuple);
 }
 
+static PyObject *check_text(PyObject *self, PyObject *tuple)
+{
+    (void)self;
+    struct arguments args = {0};
+    Py_ssize_t start, stop;
+    if (!PyArg_ParseTuple(tuple, "y*y*nn:check_text", &args.program, &args.arena, &start, &stop)) {
+        ps_release(&args);
+        return NULL;
+    }
+    const char *why = check(&args, 0, 0, 1);
+    if (why == NULL && (start < 0 || start > stop || stop > args.arena.len))
+        why = "start and stop are not in the arena";
+    if (why == NULL && ((const struct ps_program *)args.program.buf)->segment_n > 0)
+        why = "not the plain order";
+    if (why != NULL)
+        return ps_refuse(&args, why);
+    size_t at = 0, line_n = 0;
+    WITHOUT_GIL(stop - start, at = ps_check_text(args.program.buf, args.arena.buf, (size_t)start, (size_t)stop, &line_n));
+    ps_release(&args);
+    return Py_BuildValue("nn", (Py_ssize_t)line_n, (Py_ssize_t)at);
+}
+
 static PyObject *repeat(PyObject *self, PyObject *tuple)
 {
     (void)self;
@@ -308,6 +330,7 @@ static PyMethodDef methods[] = {
     {"drop", drop, METH_VARARGS, NULL},
     {"line", line, METH_VARARGS, NULL},
     {"check", check_order, METH_VARARGS, NULL},
+    {"check_text", check_text, METH_VARARGS, NULL},
     {"presorted", presorted, METH_VARARGS, NULL},
     {"repeat", repeat, METH_VARARGS, NULL},
     {"gather", gather, METH_VARARGS, NULL},

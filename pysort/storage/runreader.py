@@ -13,7 +13,6 @@ from __future__ import annotations
 import zlib
 
 from pysort.storage.advice import Advisor, advise
-from pysort.storage.compressor import PIPE_BYTES
 from pysort.storage.hints import HintResult
 from pysort.storage.positional import ALIGN_BYTES, CutShort, note_refusal, open_positional
 from pysort.storage.spillfile import Extent, SpillCounters, SpilledRun, run_error
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
     from pysort.errors import SortError
     from pysort.storage.access import Access
-    from pysort.storage.compressor import Compressor
     from pysort.storage.iostats import IoStats
     from pysort.storage.positional import Pread
     from pysort.storage.spillfile import SpillFile
@@ -225,87 +223,3 @@ class RunReader:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-class CompressedRunReader(RunReader):
-    """Reads what is stored, and has it decompressed by the program that compressed it. Checksums and offsets
-    in messages are those of the run. Raises SortError also when the program cannot be run or fails."""
-
-    __slots__ = ("_child", "_given", "_piece")
-
-    def __init__(
-        self,
-        run: SpilledRun,
-        counters: SpillCounters,
-        stats: IoStats,
-        access: Access,
-        readers_n: int,
-        compressor: Compressor,
-    ) -> None:
-        super().__init__(run, counters, stats, access, readers_n)
-        self.may_wait = True
-        self._child = compressor.decompress()
-        self._given = 0  # stored bytes that the program has taken
-        self._piece = memoryview(b"")  # what it has not taken of those that were read
-        if not run.stored_bytes:
-            self._child.end_input()
-
-    def _load(self, view: memoryview) -> None:
-        if not len(view):
-            return  # at the end, which has been seen
-        at = self.position
-        while len(view):
-            n = self._take(view)
-            if not n:
-                self._child.wait()
-                raise self._error(at, b"unexpected end of file")
-            at += n
-            view = view[n:]
-        if at == self._run.length:
-            self._end()
-
-    def _end(self) -> None:
-        """The whole run has been read: no more may follow."""
-        if self._take(memoryview(bytearray(1))):
-            raise self._error(self._run.length, b"more data than was written")
-        self._child.wait()
-
-    def _take(self, view: memoryview) -> int:
-        """Fill the front of view with what the program puts out, feeding it meanwhile. Returns 0 at the end."""
-        while True:
-            takes_input, has_output = self._child.ready()
-            if has_output:
-                try:
-                    return self._child.take(view)
-                except OSError as error:
-                    raise self._error(self.position, error) from error
-            if takes_input:
-                self._give()
-
-    def _give(self) -> None:
-        if not self._piece:
-            self._piece = self._next_piece()
-        try:
-            n = self._child.give(self._piece)
-        except BrokenPipeError:  # it knows where its data end; whether all is well its output will tell
-            n = self._run.stored_bytes - self._given
-        except OSError as error:
-            raise self._error(self.position, error) from error
-        self._given += n
-        self._piece = self._piece[n:]
-        if self._given == self._run.stored_bytes:
-            self._child.end_input()
-
-    def _next_piece(self) -> memoryview:
-        extent, offset, n = next(self._pieces(self._given, self._given + PIPE_BYTES))
-        piece = memoryview(bytearray(n))
-        self._fill(self._given, extent, offset, piece)
-        return piece
-
-    @property
-    def stored_position(self) -> int:
-        return self._given
-
-    def close(self) -> None:
-        self._child.abandon()
-        super().close()

@@ -1,4 +1,4 @@
-"""Writing a run into spill files: as it is, or through the program of --compress-program."""
+"""Writing a run into spill files, as it is."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from pysort.errors import SortError
-    from pysort.storage.compressor import Child, Compressor
+    from pysort.storage.compressor import Compressor
     from pysort.storage.iostats import IoStats
     from pysort.storage.spillfile import SpillCounters, SpillFile
 
@@ -125,50 +125,3 @@ class RunWriter:
             space.block_bytes,
             self._compressor,
         )
-
-
-class CompressedRunWriter(RunWriter):
-    """Gives the run to a program, and stores what that puts out."""
-
-    __slots__ = ("_child", "_piece")
-
-    def __init__(self, space: Space, file: SpillFile, index: int, compressor: Compressor, child: Child) -> None:
-        super().__init__(space, file, index, compressor)
-        self._child = child
-        from pysort.storage.compressor import PIPE_BYTES
-
-        self._piece = memoryview(bytearray(PIPE_BYTES))
-
-    def write(self, view: memoryview) -> None:
-        """Raises SortError `write failed: ...` also when the program reads no more."""
-        self._add_checksums(view)
-        while len(view):
-            takes_input, has_output = self._child.ready()
-            if has_output:
-                self._store()
-            if takes_input:
-                try:
-                    n = self._child.give(view)
-                except OSError as error:
-                    raise self._error(error) from error
-                self._count(n)
-                view = view[n:]
-
-    def _store(self) -> bool:
-        """Store what the program has put out. False at the end."""
-        try:
-            n = self._child.take(self._piece)
-        except OSError as error:
-            raise self._error(error) from error
-        view = self._piece[:n]
-        while len(view):
-            view = view[self._append(view) :]
-        return n > 0
-
-    def finish(self) -> SpilledRun:
-        """Raises SortError `'NAME' [-d] terminated abnormally`, or that the rest cannot be stored."""
-        self._child.end_input()
-        while self._store():
-            pass
-        self._child.wait()
-        return super().finish()

@@ -86,11 +86,13 @@ class SpillSpace:
             from pysort.storage.packed import PackedRunWriter
 
             return PackedRunWriter(self, file, index, self._codec, workers)
-        from pysort.storage.runwriter import CompressedRunWriter, RunWriter
+        from pysort.storage.runwriter import RunWriter
 
         child = self._compressor.compress() if self._compressor else None
         if self._compressor is None or child is None:
             return RunWriter(self, file, index)
+        from pysort.storage.piped import CompressedRunWriter
+
         return CompressedRunWriter(self, file, index, self._compressor, child)
 
     def _turns(self, first: int) -> list[bytes]:
@@ -139,7 +141,7 @@ class SpillSpace:
     def open_run(self, run: SpilledRun, readers_n: int = 1) -> RunReader:
         """A reader from the start of the run, one of readers_n. The hints reach each spill file once, before its
         first read."""
-        from pysort.storage.runreader import CompressedRunReader, RunReader
+        from pysort.storage.runreader import RunReader
 
         for extent in run.extents:
             extent.file.advise(self._access.strategy, self.stats)
@@ -148,6 +150,8 @@ class SpillSpace:
 
             return PackedRunReader(run, self.counters, self.stats, self._access, readers_n, run.packing)
         if run.compressor is not None:
+            from pysort.storage.piped import CompressedRunReader
+
             return CompressedRunReader(run, self.counters, self.stats, self._access, readers_n, run.compressor)
         return RunReader(run, self.counters, self.stats, self._access, readers_n)
 

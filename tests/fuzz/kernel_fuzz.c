@@ -145,6 +145,27 @@ static int compare_texts(struct ps_context *context, const uint8_t *a, size_t a_
     return program->flags & (PS_STABLE | PS_UNIQUE) ? 0 : ps_compare_lines(context, a, a_n, b, b_n);
 }
 
+/* Lines are in order without records up to where their records say. */
+static void require_same_disorder(const struct ps_program *program, const struct ps_locale *locale, const uint8_t *text,
+                                  size_t text_n)
+{
+    if (program->segment_n > 0)
+        return;
+    struct job job;
+    start_job(&job, program, locale, text, text_n, 0);
+    uint8_t *exact = allocate(text_n); /* nothing may be read behind it */
+    memcpy(exact, text, text_n);
+    size_t n;
+    const size_t at = ps_check_text(program, exact, 0, text_n, &n);
+    REQUIRE(n == ps_check(program, locale, job.arena, job.arena + job.top, job.n));
+    if (n < job.n)
+        REQUIRE(at == ((const struct ps_record *)(const void *)(job.arena + job.top) - 1 - n)->offset);
+    else
+        REQUIRE(at <= text_n && (at == 0 || text[at - 1] == program->separator));
+    free(exact);
+    end_job(&job);
+}
+
 /* Sorted lines are in order, by all that can tell. */
 static void require_order(const struct ps_program *program, const struct ps_locale *locale, const uint8_t *text,
                           size_t text_n)
@@ -292,6 +313,8 @@ static void run(const struct ps_program *program, const uint8_t *head, const uin
     REQUIRE(size == other_n && memcmp(out, other, size) == 0);
     free(other);
     require_order(program, locale, out, size);
+    require_same_disorder(program, locale, out, size);
+    require_same_disorder(program, locale, text, text_n);
     other = sorted_in_runs(program, locale, text, done, 1u + head[RUN_N] % RUN_MAX, 1u + head[REFILL] % 32,
                            1u + head[OUT], &other_n);
     REQUIRE(size == other_n && memcmp(out, other, size) == 0);

@@ -57,6 +57,13 @@ static void join_threads(const pthread_t threads[THREAD_N])
         REQUIRE(pthread_join(threads[i], NULL) == 0);
 }
 
+static void run_threads(void *(*work)(void *), void *argument, size_t size)
+{
+    pthread_t threads[THREAD_N];
+    start_threads(threads, work, argument, size);
+    join_threads(threads);
+}
+
 /* Encoding: each thread its records, into its own part of the room for keys. */
 struct encoding {
     struct job *job;
@@ -76,13 +83,11 @@ static void *encode(void *argument)
 static void encode_together(struct job *job)
 {
     struct encoding encodings[THREAD_N];
-    pthread_t threads[THREAD_N];
     const size_t room = (job->limit - job->text_n) / THREAD_N;
     for (size_t i = 0; i < THREAD_N; i++)
         encodings[i] = (struct encoding){job, job->n * i / THREAD_N, job->n * (i + 1) / THREAD_N,
                                          job->text_n + i * room, job->text_n + (i + 1) * room};
-    start_threads(threads, encode, encodings, sizeof *encodings);
-    join_threads(threads);
+    run_threads(encode, encodings, sizeof *encodings);
 }
 
 /* Sorting: parts that wait, and how many are in hand. */
@@ -144,13 +149,11 @@ static void *sort_parts(void *argument)
 static void sort_together(struct job *job)
 {
     struct sorting sorting = {.job = job, .in_hand_n = 1};
-    pthread_t threads[THREAD_N];
     pthread_mutex_init(&sorting.mutex, NULL);
     pthread_cond_init(&sorting.changed, NULL);
     const struct ps_part all = {0, job->n, 0, PS_FIRST_SHIFT, PS_PART_DESCENDING};
     hand_over(&sorting, &all, 1);
-    start_threads(threads, sort_parts, &sorting, 0);
-    join_threads(threads);
+    run_threads(sort_parts, &sorting, 0);
     pthread_cond_destroy(&sorting.changed);
     pthread_mutex_destroy(&sorting.mutex);
     free(sorting.waiting);
@@ -178,13 +181,11 @@ static void *gather(void *argument)
 static uint8_t *gather_together(const struct job *job, size_t kept, size_t *size)
 {
     struct gathering shares[THREAD_N];
-    pthread_t threads[THREAD_N];
     for (size_t i = 0; i < THREAD_N; i++) {
         const size_t first = kept * i / THREAD_N;
         shares[i] = (struct gathering){job, first, kept * (i + 1) / THREAD_N - first, 0, NULL};
     }
-    start_threads(threads, gather, shares, sizeof *shares);
-    join_threads(threads);
+    run_threads(gather, shares, sizeof *shares);
     uint8_t *out = allocate(job->text_n);
     *size = 0;
     for (size_t i = 0; i < THREAD_N; i++) {
@@ -204,9 +205,7 @@ static uint8_t *sorted(const struct order *order, const uint8_t *text, size_t te
         if (order->program->segment_n > 0)
             encode_together(&job);
         sort_together(&job);
-        size_t kept = job.n;
-        if (order->program->flags & PS_UNIQUE)
-            kept = ps_drop(job.arena + job.top, job.n);
+        const size_t kept = order->program->flags & PS_UNIQUE ? ps_drop(job.arena + job.top, job.n) : job.n;
         out = gather_together(&job, kept, size);
     } else {
         encode_job(&job);
@@ -353,7 +352,6 @@ static uint8_t *merged_in_parts(const struct order *order, uint8_t *const runs[T
     struct job jobs[THREAD_N];
     struct ps_cursor cursors[THREAD_N];
     struct share shares[THREAD_N];
-    pthread_t threads[THREAD_N];
     uint64_t cut[THREAD_N];
     size_t arena_n = 0, out_n = 1;
     for (size_t i = 0; i < THREAD_N; i++) {
@@ -381,8 +379,7 @@ static uint8_t *merged_in_parts(const struct order *order, uint8_t *const runs[T
             cursor->n = t + 1 < THREAD_N ? cut[i] : cursors[i].n;
         }
     }
-    start_threads(threads, merge_share, shares, sizeof *shares);
-    join_threads(threads);
+    run_threads(merge_share, shares, sizeof *shares);
     *size = 0;
     for (size_t t = 0; t < THREAD_N; t++) {
         memcpy(out + *size, shares[t].out, shares[t].size);

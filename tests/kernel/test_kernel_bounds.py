@@ -92,6 +92,7 @@ def test_a_damaged_program_is_refused_by_every_function(kernel: ModuleType, prog
         lambda: kernel.sort_part(program, None, arena, SIZE, 0, PART.pack(0, 0, 0, 56, 1)),
         lambda: kernel.split(program, None, arena, SIZE, 0, PART.pack(0, 0, 0, 56, 1), bytearray(256 * PART.size)),
         lambda: kernel.drop(program, arena, SIZE, 0),
+        lambda: kernel.check_text(program, arena, 0, 0),
         lambda: kernel.line(program, arena, SIZE, 0),
         lambda: kernel.gather(program, arena, 0, 0, 0, 0, bytearray(9)),
         lambda: merge(kernel, (0, SIZE, 0, 0, 1), program=program),
@@ -127,6 +128,17 @@ def test_a_whole_program_is_accepted(kernel: ModuleType, program: bytes) -> None
 def test_scan_stays_in_the_arena(kernel: ModuleType, arguments: tuple[int, ...]) -> None:
     with pytest.raises(ValueError):
         kernel.scan(PLAIN, bytearray(SIZE), *arguments)
+
+
+@pytest.mark.parametrize("arguments", [(-1, 0), (5, 4), (0, SIZE + 1), (0, BIG), (-BIG, 0)])
+def test_checked_text_stays_in_the_arena(kernel: ModuleType, arguments: tuple[int, int]) -> None:
+    with pytest.raises(ValueError):
+        kernel.check_text(PLAIN, bytearray(SIZE), *arguments)
+
+
+def test_text_is_checked_in_plain_order_alone(kernel: ModuleType) -> None:
+    with pytest.raises(ValueError):
+        kernel.check_text(KEYED, bytearray(SIZE), 0, 0)
 
 
 @pytest.mark.parametrize(

@@ -90,3 +90,39 @@ def test_scanning_goes_on_where_it_stopped(kernel: ModuleType) -> None:
         n, at, _ = kernel.scan(pack_program(REVERSE), pieces, at, stop, size, n, 100)
     assert (n, at) == (100, len(text))
     assert pieces == whole
+
+
+@given(
+    lines=st.lists(
+        st.lists(st.sampled_from(b"ab\xff\x01"), max_size=12).map(bytes) | st.sampled_from([b"aaaaaaaa", b"aaaaaaaaa"]),
+        max_size=12,
+    ),
+    how=st.sampled_from(["as it is", "sorted", "distinct", "backwards"]),
+    incomplete=st.sampled_from([b"", b"a", b"longer than a prefix"]),
+    start=st.integers(0, 9),
+    separator=st.sampled_from(SEPARATORS),
+    unique=st.booleans(),
+    reverse=st.booleans(),
+)
+def test_text_is_checked_as_its_records_would_be(
+    kernel: ModuleType,
+    lines: list[bytes],
+    how: str,
+    incomplete: bytes,
+    start: int,
+    separator: bytes,
+    unique: bool,
+    reverse: bool,
+) -> None:
+    if how != "as it is":
+        lines = sorted(set(lines) if how == "distinct" else lines, reverse=how == "backwards")
+    order = Order(separator=separator, unique=unique, reverse=reverse)
+    text = b"".join(line + separator for line in lines)
+    arena = bytearray(b"z" * start + text + incomplete)
+
+    n, at = kernel.check_text(program_of(order), arena, start, len(arena))
+
+    batch = Batch(kernel, order, lines)
+    assert n == kernel.check(batch.program, None, batch.arena, batch.top, batch.n)
+    assert at == start + sum(len(line) + 1 for line in lines[:n])
+    assert arena == b"z" * start + text + incomplete
