@@ -101,6 +101,13 @@ class SortError(Exception):
         return out
 
 
+def creation_error(directory: bytes, error: OSError) -> SortError:
+    """`cannot create temporary file in 'DIRECTORY': REASON`."""
+    reason = os.fsencode(os.strerror(error.errno or 0))
+    what = b"cannot create temporary file in "
+    return SortError(what, shell_quote(directory), b": ", reason, errno=error.errno, filename=directory)
+
+
 def file_error(action: bytes, name: bytes, error: OSError) -> SortError:
     """`read failed: NAME: No such file or directory` and its like."""
     reason = os.fsencode(os.strerror(error.errno or 0))

@@ -133,6 +133,8 @@ class SortPlan:
         it takes to compress or expand one block, None where runs are not compressed."""
         memory = max(memory_bytes, LEAST_MEMORY_BYTES)
         out = min(max(memory // 16, LEAST_OUT_BYTES), LARGEST_OUT_BYTES)
+        if input_bytes is not None:  # zeroing 1 MiB for a small file would take a millisecond
+            out = min(out, max(input_bytes, LEAST_OUT_BYTES))
         small = memory < PARALLEL_MEMORY_BYTES or (input_bytes is not None and input_bytes < PARALLEL_INPUT_BYTES)
         self.thread_n = 0 if thread_n == 1 or small else thread_n
         outs = out * (self.thread_n + 1)

@@ -133,7 +133,7 @@ def test_start_up_loads_nothing_slow() -> None:
 
 # All that a sort of a small file loads: what it can do without is loaded where it is needed. Each costs 0.1 to 0.3 ms.
 SMALL_SORT = {
-    *("__future__", "_collections", "_queue", "_struct", "errno", "itertools", "mmap", "resource", "struct"),
+    *("__future__", "_collections", "_struct", "errno", "itertools", "mmap", "resource", "struct"),
     *("pysort", "pysort._kernel", "pysort.arena", "pysort.arguments", "pysort.cli", "pysort.command_line"),
     *("pysort.environ", "pysort.errors", "pysort.kernel", "pysort.keys", "pysort.keys.locale", "pysort.keys.program"),
     *(
@@ -148,8 +148,7 @@ SMALL_SORT = {
     *("pysort.room", "pysort.runs", "pysort.sortbuffer", "pysort.sorter", "pysort.sorting", "pysort.stats"),
     *("pysort.storage", "pysort.storage.access", "pysort.storage.advice", "pysort.storage.handle"),
     *("pysort.storage.hints", "pysort.storage.iostats", "pysort.storage.positional", "pysort.storage.readers"),
-    *("pysort.storage.spill", "pysort.storage.spillfile", "pysort.storage.syscalls", "pysort.storage.workers"),
-    *("pysort.storage.writer", "pysort.units"),
+    *("pysort.storage.spill", "pysort.storage.workers", "pysort.storage.writer", "pysort.units"),
 }
 
 

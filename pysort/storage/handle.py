@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 STDERR_FD = 2
 NO_MORE_DESCRIPTORS = (errno.EMFILE, errno.ENFILE)
+FULL = (errno.ENOSPC, errno.EDQUOT)  # a directory
 WAIT_SECONDS = 0.5  # between two looks at the users; whoever leaves wakes close() anyway
 
 

@@ -1,4 +1,4 @@
-"""Counters of one side of the I/O: inputs, runs and output each have their own."""
+"""Counters: of one side of the I/O (inputs, runs and output each have their own), and of what spilled runs take."""
 
 from __future__ import annotations
 
@@ -153,3 +153,24 @@ class IoStats:
 _SETTINGS = ("_clock", "count_hits", "residency")
 _COUNTED_BY_NAME = ("hint_residency", "hints", "notes")
 _SUMS = tuple(name for name in IoStats.__slots__ if name not in _SETTINGS + _COUNTED_BY_NAME)
+
+
+class SpillCounters:
+    """runs_n, written_bytes: over the whole job. held_bytes: not given back yet; peak_bytes: its
+    highest value. Bytes are those on disk."""
+
+    __slots__ = ("held_bytes", "peak_bytes", "runs_n", "written_bytes")
+
+    def __init__(self) -> None:
+        self.runs_n = 0
+        self.written_bytes = 0
+        self.held_bytes = 0
+        self.peak_bytes = 0
+
+    def wrote(self, n: int) -> None:
+        self.written_bytes += n
+        self.held_bytes += n
+        self.peak_bytes = max(self.peak_bytes, self.held_bytes)
+
+    def gave_back(self, n: int) -> None:
+        self.held_bytes -= n

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from pysort.storage.access import Access
     from pysort.storage.codecs import Codec
-    from pysort.storage.iostats import IoStats
+    from pysort.storage.iostats import IoStats, SpillCounters
     from pysort.storage.runwriter import Space
-    from pysort.storage.spillfile import SpillCounters, SpilledRun, SpillFile
+    from pysort.storage.spillfile import SpilledRun, SpillFile
     from pysort.storage.workers import Workers
 
 

@@ -10,9 +10,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pysort.storage.access import Access
     from pysort.storage.compressor import Child, Compressor
-    from pysort.storage.iostats import IoStats
+    from pysort.storage.iostats import IoStats, SpillCounters
     from pysort.storage.runwriter import Space
-    from pysort.storage.spillfile import SpillCounters, SpilledRun, SpillFile
+    from pysort.storage.spillfile import SpilledRun, SpillFile
 
 
 class CompressedRunWriter(RunWriter):

@@ -15,7 +15,7 @@ import zlib
 from pysort.storage.advice import Advisor, advise
 from pysort.storage.hints import HintResult
 from pysort.storage.positional import ALIGN_BYTES, CutShort, note_refusal, open_positional
-from pysort.storage.spillfile import Extent, SpillCounters, SpilledRun, run_error
+from pysort.storage.spillfile import Extent, SpilledRun, run_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from pysort.errors import SortError
     from pysort.storage.access import Access
-    from pysort.storage.iostats import IoStats
+    from pysort.storage.iostats import IoStats, SpillCounters
     from pysort.storage.positional import Pread
     from pysort.storage.spillfile import SpillFile
 

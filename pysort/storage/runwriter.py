@@ -6,7 +6,8 @@ import errno
 import zlib
 from array import array
 
-from pysort.storage.spillfile import FULL, Extent, SpilledRun, WriteOutError, run_error
+from pysort.storage.handle import FULL
+from pysort.storage.spillfile import Extent, SpilledRun, WriteOutError, run_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
 
     from pysort.errors import SortError
     from pysort.storage.compressor import Compressor
-    from pysort.storage.iostats import IoStats
-    from pysort.storage.spillfile import SpillCounters, SpillFile
+    from pysort.storage.iostats import IoStats, SpillCounters
+    from pysort.storage.spillfile import SpillFile
 
     class Space(Protocol):
         """What a writer asks of SpillSpace."""

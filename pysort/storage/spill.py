@@ -7,10 +7,12 @@ at a time; reading others meanwhile is what a merge does.
 
 from __future__ import annotations
 
-from pysort.errors import SortError
-from pysort.storage.handle import NO_MORE_DESCRIPTORS
-from pysort.storage.iostats import IoStats
-from pysort.storage.spillfile import FULL, SpillCounters, SpilledRun, SpillFile
+import errno
+import os
+
+from pysort.errors import SortError, creation_error
+from pysort.storage.handle import FULL, NO_MORE_DESCRIPTORS
+from pysort.storage.iostats import IoStats, SpillCounters
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from pysort.storage.compressor import Compressor
     from pysort.storage.runreader import RunReader
     from pysort.storage.runwriter import RunWriter
+    from pysort.storage.spillfile import SpilledRun, SpillFile
     from pysort.storage.workers import Workers
 
 
@@ -123,6 +126,10 @@ class SpillSpace:
 
     def add_file(self, directory: bytes) -> SpillFile:
         """Raises SortError `cannot create temporary file in 'DIRECTORY': ...`."""
+        try:
+            from pysort.storage.spillfile import SpillFile
+        except (ImportError, OSError) as error:  # no descriptor to load it with, nor for the file
+            raise creation_error(directory, OSError(errno.EMFILE, os.strerror(errno.EMFILE))) from error
         try:
             file = SpillFile(directory)
         except SortError as error:

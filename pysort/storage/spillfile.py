@@ -12,7 +12,7 @@ import os
 import resource
 from _thread import allocate_lock
 
-from pysort.errors import SortError, shell_name, shell_quote
+from pysort.errors import SortError, creation_error, shell_name
 from pysort.storage import syscalls
 from pysort.storage.advice import Advisor
 from pysort.storage.handle import Handle
@@ -39,7 +39,6 @@ NAME_LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 WRITE_OUT_ERRORS = (errno.EIO, errno.ENOSPC, errno.EDQUOT)
 
 # What a file system, or a user's share of it, that is full refuses bytes and new files with.
-FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class WriteOutError(OSError):
@@ -137,15 +136,7 @@ def _open_unlinked(directory: bytes) -> Handle:
     try:
         return _create_and_unlink(directory)
     except OSError as error:
-        reason = os.fsencode(os.strerror(error.errno or 0))
-        raise SortError(
-            b"cannot create temporary file in ",
-            shell_quote(directory),
-            b": ",
-            reason,
-            errno=error.errno,
-            filename=directory,
-        ) from error
+        raise creation_error(directory, error) from error
 
 
 def _create_and_unlink(directory: bytes) -> Handle:
@@ -228,27 +219,6 @@ class SpilledRun:
         self.compressor = compressor
         self.packing: Packing | None = None
         self.stored_bytes = sum(extent.length for extent in extents)
-
-
-class SpillCounters:
-    """runs_n, written_bytes: over the whole job. held_bytes: not given back yet; peak_bytes: its
-    highest value. Bytes are those on disk."""
-
-    __slots__ = ("held_bytes", "peak_bytes", "runs_n", "written_bytes")
-
-    def __init__(self) -> None:
-        self.runs_n = 0
-        self.written_bytes = 0
-        self.held_bytes = 0
-        self.peak_bytes = 0
-
-    def wrote(self, n: int) -> None:
-        self.written_bytes += n
-        self.held_bytes += n
-        self.peak_bytes = max(self.peak_bytes, self.held_bytes)
-
-    def gave_back(self, n: int) -> None:
-        self.held_bytes -= n
 
 
 def run_error(action: bytes, directory: bytes, index: int, offset: int, reason: bytes | OSError) -> SortError:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import os
 import sys
-from _queue import SimpleQueue
 from _thread import allocate_lock, get_ident, start_new_thread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from _queue import SimpleQueue
     from collections import deque
     from collections.abc import Callable, Iterable
 else:
@@ -75,6 +75,8 @@ class Waiting:
     __slots__ = ("_jobs", "_tokens", "_urgent", "kept")
 
     def __init__(self) -> None:
+        from _queue import SimpleQueue  # a file of its own, which a sort without threads does not load
+
         self._tokens: SimpleQueue[bool] = SimpleQueue()  # one for each job: True, or for each thread that is to end
         self._jobs: deque[Job] = deque()
         self._urgent: deque[Job] = deque()
@@ -110,8 +112,10 @@ class Workers:
     def __init__(self, n: int) -> None:
         self._pid = os.getpid()
         self._identities = []
-        self._waiting = Waiting()
+        self._waiting: Waiting  # where there are threads
         self._ended = []
+        if n:
+            self._waiting = Waiting()
         for _ in range(n):
             ended = allocate_lock()
             ended.acquire()
@@ -145,7 +149,8 @@ class Workers:
     def keep(self, value: object) -> None:
         """As long as there are threads it is no garbage, though nobody else should hold it: whoever finds that nobody
         does may be one of the threads, which could not wait for itself."""
-        self._waiting.kept = value
+        if self._ended:
+            self._waiting.kept = value
 
     def submit(self, call: Callable[[], int], urgent: bool = False) -> Job:
         """urgent: before others that are waiting, since somebody is going to wait for it."""
@@ -158,7 +163,7 @@ class Workers:
 
     def close(self) -> None:
         """Returns when every job that was submitted is done and every thread has ended."""
-        if self.are_lost:
+        if not self._ended or self.are_lost:
             return
         for _ in self._ended:
             self._waiting.end()
