@@ -12,7 +12,8 @@ from __future__ import annotations
 import struct
 from heapq import heapify, heappop, heapreplace
 
-from pysort._kernel_py_encode import REVERSE, UNIQUE, Program, encode_reversed
+from pysort._kernel_py_counts import count_of, put_count, show, text_length
+from pysort._kernel_py_encode import COUNT, REVERSE, UNIQUE, Program, encode_reversed
 from pysort._kernel_py_locale import locale_facts, open_locale
 from pysort._kernel_py_records import (
     HEADER_BYTES,
@@ -55,6 +56,7 @@ __all__ = [
     "open_locale",
     "presorted",
     "scan",
+    "show_counts",
     "sort_part",
     "split",
 ]
@@ -71,7 +73,7 @@ _PART = struct.Struct("=3QqQ")  # struct ps_part: start, n, depth, shift, flags
 _FIRST_SHIFT = 56  # of the part that is all records
 _DESCENDING, _SORTED = 1, 4  # its flags: see csrc/kernel.h
 _DROPPED = 0xFFFFFFFF  # offset of a record that PS_UNIQUE drops
-_MERGE = struct.Struct("=4Q")
+_MERGE = struct.Struct("=5Q")
 _NODE_BYTES = 16
 _ARENA_LIMIT = 1 << 32
 
@@ -98,8 +100,11 @@ def _require_records(view: memoryview, top: int, n: int) -> None:
     _require(0 <= n <= top // RECORD_BYTES, "the records do not fit below top")
 
 
-def scan(program: bytes, arena: Buffer, start: int, stop: int, top: int, n: int, n_max: int) -> tuple[int, int, int]:
-    """Make records of the complete lines in arena[start:stop], until there are n_max.
+def scan(
+    program: bytes, arena: Buffer, start: int, stop: int, top: int, n: int, n_max: int, counted: bool = False
+) -> tuple[int, int, int]:
+    """Make records of the complete lines in arena[start:stop], until there are n_max. counted: whether their counts are
+    with them, which are no part of what the records address.
 
     Returns how many records there are now, where the first line that was not taken begins, and the length of the
     longest that was. In keyed order the prefixes are left as they were.
@@ -114,9 +119,10 @@ def scan(program: bytes, arena: Buffer, start: int, stop: int, top: int, n: int,
     while n < n_max and (end := text.find(order.separator, at)) >= 0:
         n += 1
         record_at = top - RECORD_BYTES * n
-        SPAN.pack_into(view, record_at + PREFIX.size, start + at, end - at)
+        length = text_length(text[at:end]) if counted else end - at
+        SPAN.pack_into(view, record_at + PREFIX.size, start + at, length)
         if not order.segments:
-            PREFIX.pack_into(view, record_at, prefix_of(order, text[at : min(at + 8, end)]))
+            PREFIX.pack_into(view, record_at, prefix_of(order, text[at : at + min(8, length)]))
         longest = max(longest, end - at)
         at = end + 1
     return n, start + at, longest
@@ -171,10 +177,12 @@ def sort_part(program: bytes, locale: Any, arena: Buffer, top: int, n: int, part
     in_input_order = range(top - RECORD_BYTES, at - RECORD_BYTES, -RECORD_BYTES)
     keyed = [(order_of(order, locale, view, record_at), record_at) for record_at in in_input_order]
     keyed.sort(key=lambda item: item[0])
-    if order.flags & UNIQUE:
-        keyed = [item for i, item in enumerate(keyed) if i == 0 or item[0] != keyed[i - 1][0]]
     spans = [span_of_line(order, view, record_at) for _, record_at in keyed]
-    for offset, length in spans + [(_DROPPED, 0)] * (n - len(spans)):
+    if order.flags & UNIQUE:
+        for i in range(1, n):
+            if keyed[i - 1][0] == keyed[i][0]:
+                spans[i] = _DROPPED, 0
+    for offset, length in spans:
         RECORD.pack_into(view, at, 0, offset, length)
         at += RECORD_BYTES
 
@@ -188,17 +196,29 @@ def split(program: bytes, locale: Any, arena: Buffer, top: int, n: int, part: Bu
 
 
 def drop(program: bytes, arena: Buffer, top: int, n: int) -> int:
-    """Move the records together that are kept under PS_UNIQUE, when all parts are sorted. Returns their number."""
+    """Move the records together that are kept under PS_UNIQUE and PS_COUNT, when all parts are sorted. Returns their
+    number. Under PS_COUNT the prefix of each is how many lines it stands for."""
     order = Program(program)
     view = _open_arena(arena)
     _require_records(view, top, n)
-    if not order.flags & UNIQUE:
+    if not order.flags & (UNIQUE | COUNT):
         return n
     first = top - RECORD_BYTES * n
-    records = [bytes(view[at : at + RECORD_BYTES]) for at in range(first, top, RECORD_BYTES)]
-    kept = [record for record in records if RECORD.unpack(record)[1] != _DROPPED]
+    kept: list[tuple[int, int, int]] = []
+    line = None
+    for at in range(first, top, RECORD_BYTES):
+        _, offset, length = RECORD.unpack_from(view, at)
+        if order.flags & UNIQUE:
+            is_repeat = offset == _DROPPED
+        else:
+            line, previous = bytes_of(view, at), line
+            is_repeat = line == previous
+        if kept and is_repeat:
+            kept[-1] = kept[-1][0] + 1, *kept[-1][1:]
+        else:
+            kept.append((1, offset, length))
     for index, record in enumerate(kept):
-        view[first + RECORD_BYTES * index :][:RECORD_BYTES] = record
+        RECORD.pack_into(view, first + RECORD_BYTES * index, *record)
     return len(kept)
 
 
@@ -255,19 +275,10 @@ def presorted(program: bytes, locale: Any, arena: Buffer, top: int, n: int) -> i
     return -1 if all(orders[i] < orders[i - 1] for i in range(1, n)) else 0
 
 
-def repeat(program: bytes, locale: Any, arena: Buffer, top: int, n: int) -> int:
-    """The first of the n records below `top` that compares equal to the one before it. n when there is none."""
-    order = _open_program(program, locale)
-    view = _open_arena(arena)
-    _require_records(view, top, n)
-    keys = [order_of(order, locale, view, top - RECORD_BYTES * (index + 1)) for index in range(n)]
-    return next((index for index in range(1, n) if keys[index - 1] == keys[index]), n)
-
-
 def gather(
     program: bytes, arena: Buffer, records_at: int, n: int, index: int, skip: int, out: Buffer
 ) -> tuple[int, int, int]:
-    """Copy lines index..n-1, each with the separator, until `out` is full.
+    """Copy lines index..n-1, each with the separator, under PS_COUNT counted, until `out` is full.
 
     The n records ascend from records_at on and address lines; the first line is copied without its
     first `skip` bytes. Returns index and skip to go on with, and the number of bytes written.
@@ -278,11 +289,11 @@ def gather(
     _require(records_at >= 0 and records_at % RECORD_BYTES == 0, "records_at is no boundary")
     _require(0 <= n <= (len(view) - records_at) // RECORD_BYTES, "the records reach too far")
     _require(0 <= index <= n and skip >= 0, "there is no such line to go on with")
-    resumed = bytes_of(view, records_at + RECORD_BYTES * index) if index < n else b""
+    resumed = _whole_line(order, view, records_at, index)[:-1] if index < n else b""
     _require(skip <= len(resumed), "skip is beyond the line")
     used = 0
     while index < n:
-        line = bytes_of(view, records_at + RECORD_BYTES * index) + order.separator
+        line = _whole_line(order, view, records_at, index)
         part = line[skip : skip + len(target) - used]
         target[used : used + len(part)] = part
         used += len(part)
@@ -291,6 +302,24 @@ def gather(
             break
         index, skip = index + 1, 0
     return index, skip, used
+
+
+def _whole_line(order: Program, view: memoryview, records_at: int, index: int) -> bytes:
+    """With all that is behind it in the output."""
+    at = records_at + RECORD_BYTES * index
+    count = put_count(RECORD.unpack_from(view, at)[0]) if order.flags & COUNT else b""
+    return bytes_of(view, at) + count + order.separator
+
+
+def show_counts(program: bytes, text: Buffer, out: Buffer) -> tuple[int, int]:
+    """Copy counted lines into `out`, each behind its count as uniq -c shows it, as long as they fit whole. Returns
+    where the first line begins that is not complete or did not fit, and the number of bytes written."""
+    order = Program(program)
+    _require(bool(order.flags & COUNT), "the key program counts no lines")
+    target = memoryview(out).cast("B")
+    at, shown = show(order.separator, bytes(text), len(target))
+    target[: len(shown)] = shown
+    return at, len(shown)
 
 
 def merge_state_bytes(cursor_n: int) -> int:
@@ -314,11 +343,51 @@ class _Cursor:
     def order(self, program: Program, locale: Any, index: int) -> list[Any]:
         return order_of(program, locale, self.window, self.top - RECORD_BYTES * (index + 1))
 
-    def line(self, program: Program) -> bytes:
-        """The next line with its separator."""
-        record_at = self.top - RECORD_BYTES * (self.next + 1)
-        offset, length = span_of_line(program, self.window, record_at)
-        return self.window[offset : offset + length].tobytes() + program.separator
+    def line(self, program: Program, index: int) -> bytes:
+        offset, length = span_of_line(program, self.window, self.top - RECORD_BYTES * (index + 1))
+        return self.window[offset : offset + length].tobytes()
+
+    def count(self, program: Program) -> int:
+        """Of the next line."""
+        offset, length = span_of_line(program, self.window, self.top - RECORD_BYTES * (self.next + 1))
+        behind = self.window[offset + length :].tobytes()
+        return count_of(behind[: behind.index(program.separator)])
+
+    def kind(self, program: Program, locale: Any, index: int) -> Any:
+        """What lines have in common of which one is kept."""
+        if program.flags & UNIQUE:
+            return self.order(program, locale, index)
+        return self.line(program, index) if program.flags & COUNT else None
+
+
+class _Output:
+    """What is merged goes here. skip: bytes of what is being put that are there already. count: of the line put last,
+    0 where it has been put."""
+
+    __slots__ = ("_separator", "_target", "count", "skip", "used")
+
+    def __init__(self, target: memoryview, separator: bytes, skip: int, count: int) -> None:
+        self._target = target
+        self._separator = separator
+        self.skip = skip
+        self.count = count
+        self.used = 0
+
+    def put(self, text: bytes) -> bool:
+        """What fits. Returns whether all is there."""
+        part = text[self.skip : self.skip + len(self._target) - self.used]
+        self._target[self.used : self.used + len(part)] = part
+        self.used += len(part)
+        is_whole = self.skip + len(part) == len(text)
+        self.skip = 0 if is_whole else self.skip + len(part)
+        return is_whole
+
+    def put_count(self) -> bool:
+        """What is left of the line put last, likewise."""
+        if self.count and not self.put(put_count(self.count) + self._separator):
+            return False
+        self.count = 0
+        return True
 
 
 def merge(
@@ -327,7 +396,7 @@ def merge(
     """Merge lines into `out`: returns why it stopped, and the number of bytes written.
 
     It stops with MERGE_DONE, with MERGE_FULL, or with the index of the hungry run. Of the state
-    only `skip` and `emitted` are used here: the tree is built anew in every call.
+    only `skip`, `emitted` and `count` are used here: the tree is built anew in every call.
     """
     order = _open_program(program, locale)
     view, cursor_view, state, target = (memoryview(buffer).cast("B") for buffer in (arena, cursors, merge_state, out))
@@ -351,7 +420,7 @@ def _unread(
     runs = [_Cursor(view, cursor_view, index) for index in range(cursor_n)]
     # Equal records go by the run and as they lie, unless equal ones are dropped: no cut goes through them then.
     keys = [
-        [run.order(order, locale, at) + ([] if order.flags & UNIQUE else [i, at]) for at in range(run.n)]
+        [run.order(order, locale, at) + ([] if order.flags & (UNIQUE | COUNT) else [i, at]) for at in range(run.n)]
         for i, run in enumerate(runs)
     ]
     return runs, keys, place_view.cast("Q")
@@ -368,7 +437,7 @@ def bound(program: bytes, locale: Any, arena: Buffer, cursors: Buffer, cursor_n:
         found[i] = run.n
         if end is not None:
             found[i] = next((at for at in range(run.next, run.n) if not keys[i][at] < end), run.n)
-        if i == first and not Program(program).flags & UNIQUE:
+        if i == first and not Program(program).flags & (UNIQUE | COUNT):
             found[i] = run.n
         if is_hungry:
             found[i] = run.next
@@ -387,36 +456,34 @@ def cut(
 def _merge_runs(
     program: Program, locale: Any, runs: list[_Cursor], state: memoryview, target: memoryview
 ) -> tuple[int, int]:
-    started, hungry, skip, emitted = _MERGE.unpack_from(state)
+    started, hungry, skip, emitted, count = _MERGE.unpack_from(state)
     _require(emitted <= len(runs), "the last line came from no cursor")
+    counts = bool(program.flags & COUNT)
     previous = None
-    if program.flags & UNIQUE and emitted:
+    if program.flags & (UNIQUE | COUNT) and emitted:
         _require(runs[emitted - 1].next > 0, "the line read last is not in its window")
-        previous = runs[emitted - 1].order(program, locale, runs[emitted - 1].next - 1)
-    used = 0
+        previous = runs[emitted - 1].kind(program, locale, runs[emitted - 1].next - 1)
+    out = _Output(target, program.separator, skip, count)
     heads = []
-    status = MERGE_DONE
     for index, run in enumerate(runs):
         if run.next < run.n:
             heads.append((run.order(program, locale, run.next), index))
         elif not run.last:
-            return index, used
+            return index, 0
     heapify(heads)
+    status = MERGE_DONE
     while heads:
-        head, index = heads[0]
+        _, index = heads[0]
         run = runs[index]
-        if previous is None or head != previous:
-            line = run.line(program)
-            part = line[skip : skip + len(target) - used]
-            target[used : used + len(part)] = part
-            used += len(part)
-            skip += len(part)
-            if skip < len(line):
+        kind = run.kind(program, locale, run.next)
+        if out.skip or previous is None or kind != previous:
+            end = b"" if counts else program.separator
+            if not (out.put_count() and out.put(run.line(program, run.next) + end)):
                 status = MERGE_FULL
                 break
-            skip = 0
-            emitted = index + 1
-            previous = head if program.flags & UNIQUE else None
+            emitted, previous = index + 1, kind
+        if counts:
+            out.count += run.count(program)
         run.next += 1
         if run.next < run.n:
             heapreplace(heads, (run.order(program, locale, run.next), index))
@@ -425,5 +492,7 @@ def _merge_runs(
         else:
             status = index
             break
-    _MERGE.pack_into(state, 0, started, hungry, skip, emitted)
-    return status, used
+    if status == MERGE_DONE and not out.put_count():
+        status = MERGE_FULL
+    _MERGE.pack_into(state, 0, started, hungry, out.skip, emitted, out.count)
+    return status, out.used

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import struct
 
+from pysort._kernel_py_counts import LEAST_DIGIT
 from pysort._kernel_py_numbers import encode_general, encode_number, encode_size
 from pysort._kernel_py_orderings import encode_month, encode_random, encode_version
 
@@ -28,6 +29,7 @@ REVERSE = 1
 STABLE = 2
 UNIQUE = 4
 COLLATE_LINES = 8
+COUNT = 16
 
 TEXT = 0
 NUMERIC = 1
@@ -100,8 +102,8 @@ class Program:
         months_at = tables_at + table_n * _TABLE.size
         if len(raw) != months_at + months_n:
             raise ValueError("key program: length does not match its counts")
-        if separator >= NO_BYTE:
-            raise ValueError("key program: the separator is not a byte")
+        if separator >= (LEAST_DIGIT if self.flags & COUNT else NO_BYTE):
+            raise ValueError("key program: the separator is not a byte, or one of counts")
         self.separator = bytes([separator])
         tables = list(_TABLE.iter_unpack(raw[tables_at:months_at]))
         self.months = _month_names(raw[months_at:])

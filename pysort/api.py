@@ -24,7 +24,7 @@ from pysort.lines import Form, Items, SortedLines
 from pysort.option_table import COMPRESSIONS
 from pysort.options import Options
 from pysort.output import Output
-from pysort.prepare import effective_keys, foresee, make_orders, make_plan, with_threads_for
+from pysort.prepare import effective_keys, foresee, make_order, make_plan, with_threads_for
 from pysort.sorter import check_sorted, sort
 from pysort.stats import SortStats
 from pysort.units import SizeSpec, parse_size
@@ -217,13 +217,11 @@ class _Job:
             raise ValueError(str(error)) from None
         if form is not None:
             options, keys = form(keys)
-        self.order, self.counted = make_orders(options, keys, locale, implementation)
+        self.order = make_order(options, keys, locale, implementation)
 
     def annotate(self, output: Output) -> None:
-        if self.counted is not None:
-            counter = Counter(self.counted, output.write)
-            output.write = counter.write
-            output.at_end.append(counter.finish)
+        if self.order.counts:
+            output.write = Counter(self.order, output.write).write
 
 
 def _run(

@@ -130,10 +130,12 @@ class LineBuffer:
     stop + n * record_bytes <= len(view). longest: length of the longest line so far.
     """
 
-    __slots__ = ("_order", "_record_bytes", "longest", "n", "scanned", "stop", "view")
+    __slots__ = ("_counted", "_order", "_record_bytes", "longest", "n", "scanned", "stop", "view")
 
-    def __init__(self, order: Order, view: memoryview, record_bytes: int) -> None:
+    def __init__(self, order: Order, view: memoryview, record_bytes: int, *, counted: bool = False) -> None:
+        """counted: whether the lines come with their counts."""
         self._order = order
+        self._counted = counted
         self._record_bytes = record_bytes
         self.view = view
         self.longest = 0
@@ -156,7 +158,7 @@ class LineBuffer:
         line_bytes = self._record_bytes + (KEY_ROOM_BYTES if self._order.keyed else 0)
         n_max = self.n + max(free // line_bytes, int(free >= self._record_bytes))
         n, scanned, longest = self._order.kernel.scan(
-            self._order.program, self.view, self.scanned, self.stop, self.top, self.n, n_max
+            self._order.program, self.view, self.scanned, self.stop, self.top, self.n, n_max, self._counted
         )
         self.longest = max(self.longest, longest)
         fits: bool = n < n_max
@@ -199,7 +201,9 @@ class LineBuffer:
         at = 0
         if keep_last and source.n:
             start, length = source.line(source.n - 1)
-            at = length + 1  # with its separator
+            at = length + 1  # with its separator, and its count
+            while source.view[start + at - 1] != self._order.separator:
+                at += 1
             self.view[:at] = source.view[start : start + at]
         tail = source.stop - source.scanned
         self.view[at : at + tail] = source.view[source.scanned : source.stop]

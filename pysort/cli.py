@@ -15,7 +15,7 @@ from pysort.keys.locale import PLAIN, category_name, load_locale
 from pysort.keys.spec import parse_key, parse_obsolescent
 from pysort.options import check_atomic, check_check, check_compare_hints
 from pysort.output import Output
-from pysort.prepare import effective_keys, foresee, input_names, make_orders, make_plan, with_threads_for
+from pysort.prepare import effective_keys, foresee, input_names, make_order, make_plan, with_threads_for
 from pysort.sorter import check_sorted, sort
 from pysort.stats import SortStats
 from pysort.storage.handle import NO_MORE_DESCRIPTORS
@@ -154,9 +154,9 @@ def execute(program: bytes, words: Sequence[bytes], messages: Messages) -> SortS
     keys = effective_keys(options)
     locale = load_locale(os.environb, implementation)
     annotate = debug(options, keys, locale, messages) if options.debug else None
-    order, counted = make_orders(options, keys, locale, implementation)
-    if counted is not None:
-        annotate = count(counted)
+    order = make_order(options, keys, locale, implementation)
+    if options.count:
+        annotate = count(order)
     check_check(options, files)
     check_compare_hints(options)
     check_atomic(options)
@@ -238,13 +238,11 @@ def debug(options: Options, keys: Sequence[KeySpec], locale: Locale, messages: M
 
 
 def count(order: Order) -> Callable[[Output], None]:
-    """Returns what has lines that are equal in this order counted on their way to the output."""
+    """Returns what shows the counts of lines on their way to the output."""
     from pysort.finishing import Counter
 
     def annotate(output: Output) -> None:
-        counter = Counter(order, output.write)
-        output.write = counter.write
-        output.at_end.append(counter.finish)
+        output.write = Counter(order, output.write).write
 
     return annotate
 

@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-UNIQUE = 4  # PS_UNIQUE
+UNIQUE, COUNT = 4, 16  # PS_UNIQUE, PS_COUNT
 _FLAGS = struct.Struct("=2I")  # how a key program begins: flags, number of segments
 
 
@@ -23,10 +23,11 @@ class Order:
     """The order of lines: a key program, and the kernel that runs it.
 
     locale: what kernel.open_locale returned, None where the program needs none. keyed: the records address encoded
-    keys. unique: equal lines are dropped. separator: ends a line.
+    keys. folds: of lines that are equal one after the other the first is kept; counts: with their number. separator:
+    ends a line.
     """
 
-    __slots__ = ("kernel", "keyed", "locale", "program", "separator", "unique")
+    __slots__ = ("counts", "folds", "kernel", "keyed", "locale", "program", "separator")
 
     def __init__(self, kernel: Any, program: bytes, separator: int, locale: Any = None) -> None:
         flags, segment_n = _FLAGS.unpack_from(program)
@@ -35,11 +36,14 @@ class Order:
         self.locale = locale
         self.separator = separator
         self.keyed = segment_n > 0
-        self.unique = bool(flags & UNIQUE)
+        self.counts = bool(flags & COUNT)
+        self.folds = bool(flags & (UNIQUE | COUNT))
 
     def follows(self, first: bytes, second: bytes) -> bool:
         """Whether the second line may come behind the first one: it is not less, nor equal where equal lines are
-        dropped."""
+        folded."""
+        if self.folds and first == second:
+            return False
         separator = bytes((self.separator,))
         text = first + separator + second + separator
         room = 8 * len(text) + 256

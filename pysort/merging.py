@@ -136,18 +136,19 @@ class Merge:
         for i, reader in enumerate(readers):
             base = i * window_bytes
             if has_halves and not reader.may_wait:
-                buffers = self._window(base, half), self._window(base + half, half)
+                buffers = self._window(reader, base, half), self._window(reader, base + half, half)
                 self._lines.append(Lines(reader, buffers[0], base, buffers[1], base + half))
             else:
-                self._lines.append(Lines(reader, self._window(base, window_bytes), base, None, 0))
+                self._lines.append(Lines(reader, self._window(reader, base, window_bytes), base, None, 0))
         self._cursors = bytearray(len(readers) * _CURSOR.size)
         self._state = bytearray(order.kernel.merge_state_bytes(len(readers)))
         self._rounds: Rounds | None = None
         if are_sorted and workers.n > 1:
             self._rounds = Rounds(order, arena, workers, self._outs, self._cursors, self._state)
 
-    def _window(self, base: int, size: int) -> LineBuffer:
-        return LineBuffer(self._order, self._arena.view[base : base + size], MERGE_RECORD_BYTES)
+    def _window(self, reader: Reader, base: int, size: int) -> LineBuffer:
+        counted = self._order.counts and not isinstance(reader, InputRun)
+        return LineBuffer(self._order, self._arena.view[base : base + size], MERGE_RECORD_BYTES, counted=counted)
 
     def pieces(self) -> Generator[memoryview]:
         """All lines in order, in pieces of at most an out. A piece is good until the next one is asked for; where there
@@ -224,8 +225,8 @@ class Merge:
 
     def _fill(self, lines: Lines, source: LineBuffer, target: LineBuffer) -> int:
         """Put what follows the lines of the source into the target, which may be the source."""
-        # Under -u the line read last stays: the next one is compared with it.
-        lines.kept = int(self._order.unique and source.n > 0)
+        # Where equal lines are folded the one read last stays: the next one is compared with it.
+        lines.kept = int(self._order.folds and source.n > 0)
         target.take_over(source, keep_last=bool(lines.kept))
         return self._fill_on(lines, target)
 
@@ -267,8 +268,8 @@ class Merge:
         for (buffer, start), length in zip(buffers, sizes, strict=True):
             buffer.view = self._arena.view[start : start + length]
         old = lines.buffer
-        lines.buffer = self._window(base, size)
-        lines.buffer.take_over(old, keep_last=self._order.unique)
+        lines.buffer = self._window(lines.reader, base, size)
+        lines.buffer.take_over(old, keep_last=self._order.folds)
         self._forget(old, lines.base)
         if lines.spare is not None:
             self._forget(lines.spare, lines.spare_base)

@@ -40,8 +40,8 @@ DETAILS = {
     "quarter of the memory no temporary file is made, and in every run there are no more than that. A header is not "
     "counted.",
     "count": "Only lines that come one after the other are counted together: with keys and `-s` equal lines may be "
-    "apart. With `-u` all that compare equal count for the first. Temporary files hold every line; where many are "
-    "equal `--compress` makes them a hundred times smaller.",
+    "apart. With `-u` all that compare equal count for the first. In each temporary run a line is there once, with its "
+    "count: where many are equal, runs are small.",
     "Z": "Their first bytes tell; others are read as they are. zstd and lz4 take the packages zstandard and lz4. "
     "A damaged input ends the sort with a message and status 2.",
     "crlf": "The one right before the end of a line, that is.",

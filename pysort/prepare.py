@@ -123,20 +123,6 @@ def effective_keys(options: Options) -> list[KeySpec]:
     return keys
 
 
-def make_orders(
-    options: Options, keys: Sequence[KeySpec], locale: Locale, implementation: Any
-) -> tuple[kernel.Order, kernel.Order | None]:
-    """The order of the lines, and the one whose equal lines are counted, if they are: under -u they must all come
-    through the sort, otherwise they are those of the same bytes."""
-    if not options.count:
-        return make_order(options, keys, locale, implementation), None
-    if options.unique:
-        counted = make_order(options, keys, locale, implementation)
-        return make_order(options.changed(unique=False, stable=True), keys, locale, implementation), counted
-    whole = options.changed(reverse=False, bytes=True)
-    return make_order(options, keys, locale, implementation), make_order(whole, [], locale, implementation)
-
-
 def make_order(options: Options, keys: Sequence[KeySpec], locale: Locale, implementation: Any) -> kernel.Order:
     """The order that the options and the locale ask for. keys: the effective ones."""
     collated = not (locale.is_byte_order or options.bytes)
@@ -148,6 +134,7 @@ def make_order(options: Options, keys: Sequence[KeySpec], locale: Locale, implem
         stable=options.stable,
         unique=options.unique,
         zero_terminated=options.zero_terminated,
+        count=options.count,
         field_separator=options.field_separator,
         tables=locale.tables,
         collated=collated,

@@ -22,7 +22,7 @@ FIRST_LINE_BYTES = 64  # as long as nothing is known of the lines
 FILL = 0.9  # of an output buffer: a part that is longer than that waits for its turn when the buffer is full
 
 _CURSOR = struct.Struct("=5Q")  # struct ps_cursor: base, top, n, next, last
-_MERGE = struct.Struct("=4Q")  # struct ps_merge: started, hungry, skip, emitted
+_MERGE = struct.Struct("=5Q")  # struct ps_merge: started, hungry, skip, emitted, count
 
 
 class Outs:
@@ -125,8 +125,8 @@ class Rounds:
 
     def start(self) -> None:
         """All parts at once. No other output buffer is taken than the one that was put back last."""
-        words = list(_MERGE.unpack_from(self._state))
-        _MERGE.pack_into(self._parts[0].state, 0, 0, 0, words[2], words[3])  # it goes on where the merge has stopped
+        words = _MERGE.unpack_from(self._state)
+        _MERGE.pack_into(self._parts[0].state, 0, 0, 0, *words[2:])  # it goes on where the merge has stopped
         for part in self._parts:
             self._merge(part, self._outs.take())
 
@@ -146,7 +146,7 @@ class Rounds:
         self._parts = []
         for i, cursor in enumerate(_CURSOR.iter_unpack(bytes(self._cursors))):
             _CURSOR.pack_into(self._cursors, i * _CURSOR.size, *cursor[:3], self._end[i], cursor[4])
-        _MERGE.pack_into(self._state, 0, 0, 0, 0, emitted)
+        _MERGE.pack_into(self._state, 0, 0, 0, 0, emitted, 0)
 
     def close(self) -> None:
         """No job is under way any more."""

@@ -129,8 +129,8 @@ def test_lines_are_counted_as_uniq_counts_them(
 
 def test_the_same_bytes_as_uniq(tmp_path: Path) -> None:
     rng = random.Random(3)
-    lines = [b"%d" % rng.randrange(10**6) for _ in range(2000)] + [b"", b"x" * 500_000, b"x" * 500_001] * 3
-    text = b"\n".join(rng.choices(lines, k=5000))
+    lines = [b"%d" % rng.randrange(10**6) for _ in range(50_000)] + [b"", b"x" * 500_000, b"x" * 500_001] * 3
+    text = b"\n".join(lines + rng.choices(lines[:-6], k=5000) + lines[-6:])
     (tmp_path / "f").write_bytes(text)
     expected = support.shell('"$@" f | uniq -c', tmp_path, support.GNU).stdout
     assert pysort(tmp_path, "--count", "f") == expected
@@ -154,6 +154,50 @@ def test_with_u_the_lines_of_each_key_are_counted(tmp_path: Path, order: str, me
     kept = lines_of(ask_gnu([b"-u", order.encode()], stdin=b"".join(lines)).stdout)
     expected = b"".join(b"%7d %b" % (sizes[GROUPS[order](line)], line) for line in kept)
     assert pysort(tmp_path, "--count", "-u", order, "-S", memory, data=b"".join(lines)) == expected
+
+
+SPILLED: dict[str, list[bytes]] = {
+    "lines": [],
+    "lines, backwards": [b"-r"],
+    "numbers": [b"-n"],
+    "two keys": [b"-k2,2n", b"-k1,1r"],
+    "stable": [b"-s", b"-k2,2"],
+    "NUL": [b"-z", b"-s", b"-f"],
+}
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("merge", [[], [b"-m"]], ids=["sort", "merge"])
+@pytest.mark.parametrize("words", SPILLED.values(), ids=SPILLED.keys())
+def test_runs_and_passes_change_no_count(worker: Worker, words: list[bytes], merge: list[bytes], threads: int) -> None:
+    rng = random.Random(5)
+    pool = [b"%b %d" % (rng.choice([b"a", b"A", b"b"]), rng.randrange(30)) for _ in range(70)]
+    ends = b"\0" if b"-z" in words else b"\n"
+    files = {b"f%d" % i: ends.join(rng.choices(pool, k=4000)) + ends for i in range(10)}
+    if merge:
+        files = {name: ask_gnu([*words], stdin=text).stdout for name, text in files.items()}
+    gnus = lines_of(ask_gnu([*merge, *words, *files], files).stdout, ends)
+    expected = b"".join(b"%7d %b" % (len(list(group)), line) for line, group in itertools.groupby(gnus))
+    way = [b"-S24K", b"--batch-size=3", b"--parallel=%d" % threads]
+    ours = worker.run([*way, *merge, *words, b"--count", *files], files)
+    assert (ours.status, ours.stdout) == (0, expected)
+    assert ours.stats["merge_passes_n"] >= 3
+
+
+@pytest.mark.parametrize("words", [[], [b"-u"], [b"-n"], [b"-u", b"-n"]], ids=str)
+def test_temporary_files_hold_each_line_once_in_every_run(worker: Worker, words: list[bytes]) -> None:
+    rng = random.Random(6)
+    pool = [b"%d %b\n" % (i, b"x" * 60) for i in range(100)]
+    text = b"".join(rng.choices(pool, k=30_000))
+    ours = worker.run([b"-S64K", b"--batch-size=4", *words, b"--count"], stdin=text, pipe=True)
+    sizes = Counter(lines_of(text))
+    assert dict(reversed(line[:-1].split(None, 1)) for line in lines_of(ours.stdout)) == {
+        line[:-1]: b"%d" % n for line, n in sizes.items()
+    }
+    runs_n = ours.stats["runs_n"] + ours.stats["merges_n"] - 1
+    assert ours.stats["runs_n"] > 20
+    assert ours.stats["spilled_bytes"] <= runs_n * sum(len(line) + 3 for line in pool)
+    assert ours.stats["temporary_bytes_peak"] < len(text) / 3
 
 
 def test_what_is_merged_unsorted_is_counted_where_it_is_equal(tmp_path: Path) -> None:

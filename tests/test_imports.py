@@ -24,7 +24,7 @@ LAYERS = [
     ["arguments", "help", "manpage_text", "option_details", "figures"],
     ["options", "environ"],
     ["command_line"],
-    ["_kernel_py_numbers", "_kernel_py_locale"],
+    ["_kernel_py_numbers", "_kernel_py_locale", "_kernel_py_counts"],
     ["_kernel_py_orderings"],
     ["_kernel_py_encode"],
     ["_kernel_py_records"],

@@ -7,6 +7,7 @@ import random
 import subprocess
 import sys
 import threading
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,26 @@ def test_runs_of_equal_lines_are_cut_between_them(tmp_path: Path, parts: list[in
     lines[0] = b"z"  # so that the runs are not chained
     assert sort(tmp_path, [*lines, b"a"], 2, key="1,1", stable=True) == [b"a", *lines[1:], b"z"]
     assert 2 in parts
+
+
+@pytest.mark.parametrize("distinct", [1, 50, 5000])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"numeric": True}, {"unique": True, "key": "1,1n"}, {"key": "1.1,1.1", "stable": True}],
+    ids=str,
+)
+def test_no_cut_goes_through_lines_that_are_counted(
+    tmp_path: Path, parts: list[int], distinct: int, options: dict[str, object]
+) -> None:
+    lines = [b"%b %d" % (line, i % 3) for i, line in enumerate(numbers(20_000, 0, distinct))]
+    plain = {**options, "unique": False, "stable": "unique" in options or "stable" in options}
+    words_n = 1 if "unique" in options else 2
+    groups = [
+        list(group) for _, group in groupby(sort(tmp_path, lines, 1, **plain), lambda line: line.split()[:words_n])
+    ]
+    expected = [b"%7d %b" % (len(group), group[0]) for group in groups]
+    assert sort(tmp_path, lines, 2, count=True, **options) == expected
+    assert parts or distinct < 5000 or "stable" in options
 
 
 @pytest.mark.parametrize("distinct", [1, 2, 50, 5000])

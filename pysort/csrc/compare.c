@@ -128,18 +128,16 @@ static int compare_neighbours(struct ps_context *context, const uint8_t *arena, 
     return ps_compare(context, arena, before, arena, record);
 }
 
-/* Index of the first record i >= 1 whose comparison with the one before it is `least` to `most` from that one's side: 1
- * when it is less, 0 when they are equal. n when there is none. */
-static size_t find_pair(const struct ps_program *program, const struct ps_locale *locale, const uint8_t *arena,
-                        const uint8_t *top, size_t n, int least, int most)
+size_t ps_check(const struct ps_program *program, const struct ps_locale *locale, const uint8_t *arena,
+                const uint8_t *top, size_t n)
 {
     const struct ps_record *records = (const struct ps_record *)(const void *)top;
     struct ps_context context = ps_context_of(program, locale);
+    const int unique = (program->flags & PS_UNIQUE) != 0;
     size_t i = 1;
     for (; i < n; i++) {
         const int order = compare_neighbours(&context, arena, records - i, records - 1 - i);
-        const int sign = (order > 0) - (order < 0);
-        if ((sign >= least && sign <= most) || context.scratch.failed)
+        if (order > 0 || (unique && order == 0) || context.scratch.failed)
             break;
     }
     if (context.scratch.failed)
@@ -148,12 +146,6 @@ static size_t find_pair(const struct ps_program *program, const struct ps_locale
         i = n;
     ps_scratch_free(&context.scratch);
     return i;
-}
-
-size_t ps_check(const struct ps_program *program, const struct ps_locale *locale, const uint8_t *arena,
-                const uint8_t *top, size_t n)
-{
-    return find_pair(program, locale, arena, top, n, program->flags & PS_UNIQUE ? 0 : 1, 1);
 }
 
 size_t ps_check_text(const struct ps_program *program, const uint8_t *arena, size_t start, size_t stop, size_t *line_n)
@@ -185,12 +177,6 @@ size_t ps_check_text(const struct ps_program *program, const uint8_t *arena, siz
         line = found + 1;
     }
     return (size_t)(line - arena);
-}
-
-size_t ps_repeat(const struct ps_program *program, const struct ps_locale *locale, const uint8_t *arena,
-                 const uint8_t *top, size_t n)
-{
-    return find_pair(program, locale, arena, top, n, 0, 0);
 }
 
 int ps_presorted(const struct ps_program *program, const struct ps_locale *locale, const uint8_t *arena,
@@ -256,7 +242,9 @@ int ps_program_is_valid(const void *bytes, size_t size)
     if (size < sizeof *program)
         return 0;
     size -= sizeof *program;
-    if (program->separator > 255 || program->segment_n > size / sizeof(struct ps_segment))
+    if (program->separator > (program->flags & PS_COUNT ? 63 : 255))
+        return 0;
+    if (program->segment_n > size / sizeof(struct ps_segment))
         return 0;
     size -= program->segment_n * sizeof(struct ps_segment);
     if (program->table_n > size / sizeof(struct ps_table))

@@ -21,7 +21,7 @@ static int goes_before(const struct cuts *cuts, size_t a, uint64_t i, size_t b, 
         return x->prefix < y->prefix;
     const int order =
         ps_compare(cuts->context, cuts->arena + cuts->cursors[a].base, x, cuts->arena + cuts->cursors[b].base, y);
-    if (order || cuts->context->program->flags & PS_UNIQUE)
+    if (order || cuts->context->program->flags & (PS_UNIQUE | PS_COUNT))
         return order < 0;
     return a < b || (a == b && i < j);
 }
@@ -69,7 +69,7 @@ int ps_bound(const struct ps_program *program, const struct ps_locale *locale, c
         else
             places[i] = first == cursor_n ? cursors[i].n : place_in(&cuts, i, first, cursors[first].n - 1);
     }
-    if (!hungry && first < cursor_n && !(program->flags & PS_UNIQUE))
+    if (!hungry && first < cursor_n && !(program->flags & (PS_UNIQUE | PS_COUNT)))
         places[first] = cursors[first].n;
     ps_scratch_free(&context.scratch);
     return !context.scratch.failed;

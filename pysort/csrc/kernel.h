@@ -63,6 +63,8 @@ struct ps_header {
 #define PS_STABLE 2u  /* keyed order: no last-resort comparison, equal keys keep their input order */
 #define PS_COLLATE_LINES 8u /* the last resort compares by the locale's collation, not by bytes */
 #define PS_UNIQUE 4u  /* of lines that compare equal only the first is kept; implies PS_STABLE */
+#define PS_COUNT 16u  /* the same of lines of equal bytes that come one after the other, unless PS_UNIQUE is set too;
+                       * with the first one goes how many they were */
 
 /* Kinds of segment. */
 #define PS_TEXT 0u    /* bytes, after the segment's table if it has one */
@@ -258,13 +260,51 @@ static inline struct ps_header ps_line_of(enum ps_form form, const uint8_t *aren
     return (struct ps_header){record->offset, length};
 }
 
+/* A counted line is its text, its count and the separator. The count is written in digits of 6 bits, the first of them as
+ * 64 + its value, the others as 192 + theirs: it can be read from either end, and no byte of it is a separator, which is
+ * less than 64 under PS_COUNT. Where no count follows the text it is one. */
+#define PS_COUNT_MAX 11 /* bytes */
+
+static inline size_t ps_put_count(uint8_t *to, uint64_t count)
+{
+    size_t n = 0;
+    unsigned shift = 0;
+    while (count >> shift >> 6)
+        shift += 6;
+    to[n++] = (uint8_t)(64 | count >> shift);
+    while (shift > 0) {
+        shift -= 6;
+        to[n++] = (uint8_t)(192 | (count >> shift & 63));
+    }
+    return n;
+}
+
+/* The count at p, where the text ends. */
+static inline uint64_t ps_count_at(const uint8_t *p)
+{
+    if (*p < 64) /* the separator */
+        return 1;
+    uint64_t count = *p & 63;
+    while (*++p >= 192)
+        count = count << 6 | (*p & 63);
+    return count;
+}
+
+/* Where the text of a counted line ends, whose separator is at `end`. */
+static inline const uint8_t *ps_text_end(const uint8_t *line, const uint8_t *end)
+{
+    while (end > line && end[-1] >= 192)
+        end--;
+    return end > line ? end - 1 : end;
+}
+
 /* lines.c ---------------------------------------------------------------------------------------------------------
  * Split arena[start:stop] at the separator. Each complete line becomes the next record below `top`, until there are
  * n_max. n: records there already. Returns how many there are now; *consumed is where the first line that was not taken
  * begins, *longest the length of the longest that was. In keyed order the records address lines until ps_encode
- * replaces them. */
+ * replaces them. counted: whether these are counted lines; the records have their text, *longest is all of it. */
 size_t ps_scan(const struct ps_program *program, const uint8_t *arena, size_t start, size_t stop, uint8_t *top, size_t n,
-               size_t n_max, size_t *consumed, size_t *longest);
+               size_t n_max, int counted, size_t *consumed, size_t *longest);
 
 /* fields.c ---------------------------------------------------------------------------------------------------------
  * Where a segment's key lies in a line. *end >= *start always: a key that ends before it starts is empty. */
@@ -337,10 +377,6 @@ size_t ps_check(const struct ps_program *program, const struct ps_locale *locale
  * that is out of order, or where the last one ends when there is none; *line_n: the lines before that. */
 size_t ps_check_text(const struct ps_program *program, const uint8_t *arena, size_t start, size_t stop, size_t *line_n);
 
-/* The first record that compares equal to the one before it, n when there is none, PS_NO_MEMORY. */
-size_t ps_repeat(const struct ps_program *program, const struct ps_locale *locale, const uint8_t *arena,
-                 const uint8_t *top, size_t n);
-
 /* 1 when the n records below `top` are in order as ps_check has it, -1 when each is less than the one before, else 0. */
 int ps_presorted(const struct ps_program *program, const struct ps_locale *locale, const uint8_t *arena,
                  const uint8_t *top, size_t n);
@@ -380,8 +416,17 @@ int ps_sort_part(const struct ps_program *program, const struct ps_locale *local
 /* Under PS_UNIQUE, when all parts are sorted: moves the records that are kept together. Returns how many. */
 size_t ps_drop(uint8_t *top, size_t n);
 
+/* count.c ----------------------------------------------------------------------------------------------------------
+ * The same under PS_COUNT: the prefix of each record that is kept is then how many lines it stands for. */
+size_t ps_fold(const struct ps_program *program, const uint8_t *arena, uint8_t *top, size_t n);
+
+/* Copies counted lines, each behind its count as uniq -c shows it, as long as they fit whole. Returns the number of bytes
+ * written; *consumed is where the first line begins that is not complete, or did not fit. */
+size_t ps_show_counts(const struct ps_program *program, const uint8_t *text, size_t n, size_t *consumed, uint8_t *out,
+                      size_t out_size);
+
 /* emit.c -----------------------------------------------------------------------------------------------------------
- * Copy lines, each with the separator, into out until it is full. Starts *skip bytes into line *index and leaves both
+ * Copy lines, each with the separator, into out until it is full; counted lines under PS_COUNT. Starts *skip bytes into line *index and leaves both
  * where the next call has to go on. Returns the number of bytes written; *index == n when all lines are out. */
 size_t ps_gather(const struct ps_program *program, const uint8_t *arena, const struct ps_record *records, size_t n,
                  size_t *index, size_t *skip, uint8_t *out, size_t out_size);
@@ -401,12 +446,13 @@ struct ps_cursor {
 #define PS_MERGE_FULL (-2)
 #define PS_MERGE_NO_MEMORY (-3)
 
-/* State of a merge between calls: 4 words, then one node for each of `cursor_n` cursors. All zero at the start. */
+/* State of a merge between calls: 5 words, then one node for each of `cursor_n` cursors. All zero at the start. */
 struct ps_merge {
     uint64_t started;
     uint64_t hungry;  /* 1 + the cursor whose next record the tree has not seen yet, or 0 */
-    uint64_t skip;    /* bytes of the winner's line that are in the output already */
-    uint64_t emitted; /* 1 + the cursor that gave the last line, or 0 (kept for PS_UNIQUE) */
+    uint64_t skip;    /* bytes of what is being written that are in the output already */
+    uint64_t emitted; /* 1 + the cursor that gave the last line, or 0 (kept for PS_UNIQUE and PS_COUNT) */
+    uint64_t count;   /* PS_COUNT: of the last line, whose text alone is in the output, or 0 */
 };
 
 struct ps_node {
@@ -416,15 +462,15 @@ struct ps_node {
 
 /* Merge until the output is full (PS_MERGE_FULL), every run is at its end (PS_MERGE_DONE), or a cursor has no record
  * left while its run has more: its index is returned (the hungry run), and the caller puts new records there before
- * the next call. Ties go to the earlier cursor. Under PS_UNIQUE the caller leaves the line read last in the window as
- * record 0 and sets next to 1. *used is the number of bytes written. */
+ * the next call. Ties go to the earlier cursor. Under PS_UNIQUE and PS_COUNT the caller leaves the line read last in the
+ * window as record 0 and sets next to 1. *used is the number of bytes written. Under PS_COUNT these are counted lines. */
 int64_t ps_merge(const struct ps_program *program, const struct ps_locale *locale, const uint8_t *arena,
                  struct ps_cursor *cursors, size_t cursor_n, struct ps_merge *merge, uint8_t *out, size_t out_size,
                  size_t *used);
 
 /* cut.c ------------------------------------------------------------------------------------------------------------
  * For merging in parts. The order of all unread records of sorted runs is that of ps_merge: equal ones by their cursors,
- * then as they lie. Under PS_UNIQUE equal ones are not told apart, so that no cut goes through them.
+ * then as they lie. Under PS_UNIQUE and PS_COUNT equal ones are not told apart, so that no cut goes through them.
  *
  * ps_bound: places[i] is the first record of cursor i (`next` to `n`) that must not be merged before more of a run has
  * been read. ps_cut: places[i] is the first that does not go before record `index` of cursor `at`. Both return 0 when

@@ -4,7 +4,7 @@
 #include <string.h>
 
 size_t ps_scan(const struct ps_program *program, const uint8_t *arena, size_t start, size_t stop, uint8_t *top, size_t n,
-               size_t n_max, size_t *consumed, size_t *longest)
+               size_t n_max, int counted, size_t *consumed, size_t *longest)
 {
     const uint8_t *line = arena + start;
     const uint8_t *end = arena + stop;
@@ -21,6 +21,8 @@ size_t ps_scan(const struct ps_program *program, const uint8_t *arena, size_t st
         size_t length = (size_t)(found - line);
         if (length > longest_length)
             longest_length = length;
+        if (counted)
+            length = (size_t)(ps_text_end(line, found) - line);
         record--;
         record->offset = (uint32_t)(line - arena);
         record->length = (uint32_t)length;

@@ -90,40 +90,75 @@ static void build(const struct merge *merge)
     merge->state->started = 1;
 }
 
+static struct ps_header line_at(const struct merge *merge, uint64_t cursor, uint64_t index)
+{
+    const struct ps_record *record = record_at(merge, cursor, index);
+    return merge->context->program->segment_n > 0
+               ? ps_line_of(merge->context->form, merge->arena + merge->cursors[cursor].base, record)
+               : (struct ps_header){record->offset, record->length};
+}
+
 /* Whether the winner equals the line written last. That line is the one read last from its cursor. */
 static int is_duplicate(const struct merge *merge, uint64_t winner)
 {
     if (merge->state->emitted == 0)
         return 0;
     const uint64_t last = merge->state->emitted - 1;
-    const struct ps_record *a = record_at(merge, last, merge->cursors[last].next - 1);
-    const struct ps_record *b = record_at(merge, winner, merge->cursors[winner].next);
-    return a->prefix == b->prefix && ps_compare(merge->context, merge->arena + merge->cursors[last].base, a,
-                                                merge->arena + merge->cursors[winner].base, b) == 0;
+    const uint64_t at = merge->cursors[last].next - 1, next = merge->cursors[winner].next;
+    const uint8_t *a = merge->arena + merge->cursors[last].base, *b = merge->arena + merge->cursors[winner].base;
+    const struct ps_record *x = record_at(merge, last, at), *y = record_at(merge, winner, next);
+    if (x->prefix != y->prefix)
+        return 0;
+    if (merge->context->program->flags & PS_UNIQUE)
+        return ps_compare(merge->context, a, x, b, y) == 0;
+    const struct ps_header line = line_at(merge, last, at), other = line_at(merge, winner, next);
+    return line.length == other.length && memcmp(a + line.offset, b + other.offset, line.length) == 0;
 }
 
-/* Writes what fits of the winner's line and the separator; 1 when it is all out. */
-static int emit(const struct merge *merge, uint64_t winner, uint8_t **at, uint8_t *limit)
+/* Writes what fits of n bytes, of which state->skip are in the output already; 1 when they are all out. */
+static int put(const struct merge *merge, const uint8_t *bytes, size_t n, uint8_t **at, uint8_t *limit)
 {
-    const uint8_t *window = merge->arena + merge->cursors[winner].base;
-    const struct ps_record *record = record_at(merge, winner, merge->cursors[winner].next);
-    struct ps_header line = {record->offset, record->length};
-    if (merge->context->program->segment_n > 0)
-        line = ps_line_of(merge->context->form, window, record);
-    size_t skip = (size_t)merge->state->skip;
-    size_t left = line.length - skip;
-    size_t room = (size_t)(limit - *at);
-    if (left >= room) {
-        memcpy(*at, window + line.offset + skip, room);
+    const size_t skip = (size_t)merge->state->skip, left = n - skip;
+    const size_t room = (size_t)(limit - *at);
+    if (left > room) {
+        memcpy(*at, bytes + skip, room);
         *at = limit;
         merge->state->skip += room;
         return 0;
     }
-    memcpy(*at, window + line.offset + skip, left);
+    memcpy(*at, bytes + skip, left);
     *at += left;
-    *(*at)++ = (uint8_t)merge->context->program->separator;
     merge->state->skip = 0;
     return 1;
+}
+
+/* PS_COUNT: the rest of the last line, when no other equals it; 1 when it is all out. */
+static int put_count(const struct merge *merge, uint8_t **at, uint8_t *limit)
+{
+    if (merge->state->count == 0)
+        return 1;
+    uint8_t rest[PS_COUNT_MAX + 1];
+    size_t n = ps_put_count(rest, merge->state->count);
+    rest[n++] = (uint8_t)merge->context->program->separator;
+    if (!put(merge, rest, n, at, limit))
+        return 0;
+    merge->state->count = 0;
+    return 1;
+}
+
+/* The winner's line, with the separator that lies behind it unless a count comes first; 1 when it is all out. */
+static int emit(const struct merge *merge, uint64_t winner, uint8_t **at, uint8_t *limit)
+{
+    const struct ps_header line = line_at(merge, winner, merge->cursors[winner].next);
+    const size_t separator_n = merge->context->program->flags & PS_COUNT ? 0 : 1;
+    return put(merge, merge->arena + merge->cursors[winner].base + line.offset, line.length + separator_n, at, limit);
+}
+
+/* How many lines the winner stands for. */
+static uint64_t count_of(const struct merge *merge, uint64_t winner)
+{
+    const struct ps_header line = line_at(merge, winner, merge->cursors[winner].next);
+    return ps_count_at(merge->arena + merge->cursors[winner].base + line.offset + line.length);
 }
 
 int64_t ps_merge(const struct ps_program *program, const struct ps_locale *locale, const uint8_t *arena,
@@ -132,8 +167,8 @@ int64_t ps_merge(const struct ps_program *program, const struct ps_locale *local
 {
     struct ps_context context = ps_context_of(program, locale);
     const struct merge merge = {&context, arena, cursors, state, (struct ps_node *)(state + 1), cursor_n};
-    const int unique = (program->flags & PS_UNIQUE) != 0;
-    uint8_t *at = out;
+    const int folds = (program->flags & (PS_UNIQUE | PS_COUNT)) != 0;
+    uint8_t *at = out, *limit = out + out_size;
     int64_t status = PS_MERGE_DONE;
 
     *used = 0;
@@ -153,13 +188,15 @@ int64_t ps_merge(const struct ps_program *program, const struct ps_locale *local
         const uint64_t winner = merge.nodes[0].cursor;
         if (is_exhausted(&merge, winner))
             break;
-        if (!(unique && state->skip == 0 && is_duplicate(&merge, winner))) {
-            if (!emit(&merge, winner, &at, out + out_size)) {
+        if (!(folds && state->skip == 0 && is_duplicate(&merge, winner))) {
+            if (!put_count(&merge, &at, limit) || !emit(&merge, winner, &at, limit)) {
                 status = PS_MERGE_FULL;
                 break;
             }
             state->emitted = winner + 1;
         }
+        if (program->flags & PS_COUNT)
+            state->count += count_of(&merge, winner);
         cursors[winner].next++;
         if (is_hungry(&merge, winner)) {
             state->hungry = winner + 1;
@@ -168,6 +205,8 @@ int64_t ps_merge(const struct ps_program *program, const struct ps_locale *local
         }
         replay(&merge, winner);
     }
+    if (status == PS_MERGE_DONE && !put_count(&merge, &at, limit))
+        status = PS_MERGE_FULL;
     *used = (size_t)(at - out);
     ps_scratch_free(&context.scratch);
     return context.scratch.failed ? PS_MERGE_NO_MEMORY : status;

@@ -42,7 +42,9 @@ static PyObject *scan(PyObject *self, PyObject *tuple)
     (void)self;
     struct arguments args = {0};
     Py_ssize_t start, stop, top, n, n_max;
-    if (!PyArg_ParseTuple(tuple, "y*w*nnnnn:scan", &args.program, &args.arena, &start, &stop, &top, &n, &n_max)) {
+    int counted = 0;
+    if (!PyArg_ParseTuple(tuple, "y*w*nnnnn|p:scan", &args.program, &args.arena, &start, &stop, &top, &n, &n_max,
+                          &counted)) {
         ps_release(&args);
         return NULL;
     }
@@ -56,7 +58,7 @@ static PyObject *scan(PyObject *self, PyObject *tuple)
     uint8_t *arena = args.arena.buf;
     size_t consumed = 0, longest = 0, count = 0;
     WITHOUT_GIL(stop - start, count = ps_scan(args.program.buf, arena, (size_t)start, (size_t)stop, arena + top,
-                                              (size_t)n, (size_t)n_max, &consumed, &longest));
+                                              (size_t)n, (size_t)n_max, counted, &consumed, &longest));
     ps_release(&args);
     return Py_BuildValue("nnn", (Py_ssize_t)count, (Py_ssize_t)consumed, (Py_ssize_t)longest);
 }
@@ -166,7 +168,10 @@ static PyObject *drop(PyObject *self, PyObject *tuple)
         return ps_refuse(&args, why);
     uint8_t *arena = args.arena.buf;
     size_t kept = (size_t)n;
-    if (((const struct ps_program *)args.program.buf)->flags & PS_UNIQUE)
+    const struct ps_program *program = args.program.buf;
+    if (program->flags & PS_COUNT)
+        WITHOUT_GIL(n * 16, kept = ps_fold(program, arena, arena + top, (size_t)n));
+    else if (program->flags & PS_UNIQUE)
         WITHOUT_GIL(n * 16, kept = ps_drop(arena + top, (size_t)n));
     ps_release(&args);
     return PyLong_FromSize_t(kept);
@@ -190,13 +195,12 @@ static PyObject *line(PyObject *self, PyObject *tuple)
     return Py_BuildValue("nn", (Py_ssize_t)header.offset, (Py_ssize_t)header.length);
 }
 
-typedef size_t find_pair(const struct ps_program *, const struct ps_locale *, const uint8_t *, const uint8_t *, size_t);
-
-static PyObject *call_find_pair(find_pair *find, PyObject *tuple)
+static PyObject *check_order(PyObject *self, PyObject *tuple)
 {
+    (void)self;
     struct arguments args = {0};
     Py_ssize_t top, n;
-    if (!PyArg_ParseTuple(tuple, "y*O&w*nn", &args.program, ps_as_locale, &args.locale, &args.arena, &top, &n)) {
+    if (!PyArg_ParseTuple(tuple, "y*O&w*nn:check", &args.program, ps_as_locale, &args.locale, &args.arena, &top, &n)) {
         ps_release(&args);
         return NULL;
     }
@@ -207,15 +211,9 @@ static PyObject *call_find_pair(find_pair *find, PyObject *tuple)
         return ps_refuse(&args, why);
     const uint8_t *arena = args.arena.buf;
     size_t index = 0;
-    WITHOUT_GIL(n * 16, index = find(args.program.buf, args.locale, arena, arena + top, (size_t)n));
+    WITHOUT_GIL(n * 16, index = ps_check(args.program.buf, args.locale, arena, arena + top, (size_t)n));
     ps_release(&args);
     return index == PS_NO_MEMORY ? PyErr_NoMemory() : PyLong_FromSize_t(index);
-}
-
-static PyObject *check_order(PyObject *self, PyObject *tuple)
-{
-    (void)self;
-    return call_find_pair(ps_check, tuple);
 }
 
 static PyObject *check_text(PyObject *self, PyObject *tuple)
@@ -238,12 +236,6 @@ static PyObject *check_text(PyObject *self, PyObject *tuple)
     WITHOUT_GIL(stop - start, at = ps_check_text(args.program.buf, args.arena.buf, (size_t)start, (size_t)stop, &line_n));
     ps_release(&args);
     return Py_BuildValue("nn", (Py_ssize_t)line_n, (Py_ssize_t)at);
-}
-
-static PyObject *repeat(PyObject *self, PyObject *tuple)
-{
-    (void)self;
-    return call_find_pair(ps_repeat, tuple);
 }
 
 static PyObject *presorted(PyObject *self, PyObject *tuple)
@@ -284,7 +276,8 @@ static PyObject *gather(PyObject *self, PyObject *tuple)
         why = "index is not that of a record";
     const uint8_t *arena = args.arena.buf;
     const struct ps_record *records = why ? NULL : (const struct ps_record *)(const void *)(arena + records_at);
-    if (why == NULL && skip_in > 0 && (index_in == n || (size_t)skip_in > records[index_in].length))
+    const size_t behind = why == NULL && ((const struct ps_program *)args.program.buf)->flags & PS_COUNT ? PS_COUNT_MAX : 0;
+    if (why == NULL && skip_in > 0 && (index_in == n || (size_t)skip_in > records[index_in].length + behind))
         why = "skip is longer than the line";
     if (why != NULL)
         return ps_refuse(&args, why);
@@ -293,6 +286,24 @@ static PyObject *gather(PyObject *self, PyObject *tuple)
                                                args.out.buf, (size_t)args.out.len));
     ps_release(&args);
     return Py_BuildValue("nnn", (Py_ssize_t)index, (Py_ssize_t)skip, (Py_ssize_t)used);
+}
+
+static PyObject *show_counts(PyObject *self, PyObject *tuple)
+{
+    (void)self;
+    struct arguments args = {0};
+    if (!PyArg_ParseTuple(tuple, "y*y*w*:show_counts", &args.program, &args.arena, &args.out)) {
+        ps_release(&args);
+        return NULL;
+    }
+    const struct ps_program *program = args.program.buf;
+    if (!ps_is_aligned(program) || !ps_program_is_valid(program, (size_t)args.program.len) || !(program->flags & PS_COUNT))
+        return ps_refuse(&args, "not a key program that counts lines");
+    size_t consumed = 0, used = 0;
+    WITHOUT_GIL(args.arena.len, used = ps_show_counts(program, args.arena.buf, (size_t)args.arena.len, &consumed,
+                                                      args.out.buf, (size_t)args.out.len));
+    ps_release(&args);
+    return Py_BuildValue("nn", (Py_ssize_t)consumed, (Py_ssize_t)used);
 }
 
 static PyObject *install_guard(PyObject *self, PyObject *none)
@@ -332,8 +343,8 @@ static PyMethodDef methods[] = {
     {"check", check_order, METH_VARARGS, NULL},
     {"check_text", check_text, METH_VARARGS, NULL},
     {"presorted", presorted, METH_VARARGS, NULL},
-    {"repeat", repeat, METH_VARARGS, NULL},
     {"gather", gather, METH_VARARGS, NULL},
+    {"show_counts", show_counts, METH_VARARGS, NULL},
     {"merge", ps_py_merge, METH_VARARGS, NULL},
     {"bound", ps_py_bound, METH_VARARGS, NULL},
     {"cut", ps_py_cut, METH_VARARGS, NULL},

@@ -33,7 +33,7 @@ static const char *check_merge(const struct arguments *args, Py_ssize_t n)
     if (state->hungry > (uint64_t)n || state->emitted > (uint64_t)n)
         return "the merge state is damaged";
     if (state->emitted > 0 && cursors[state->emitted - 1].next == 0 &&
-        ((const struct ps_program *)args->program.buf)->flags & PS_UNIQUE)
+        ((const struct ps_program *)args->program.buf)->flags & (PS_UNIQUE | PS_COUNT))
         return "the line read last was not kept";
     return NULL;
 }

@@ -16,6 +16,7 @@ REVERSE = 1
 STABLE = 2
 UNIQUE = 4
 COLLATE_LINES = 8
+COUNT = 16
 
 TEXT = 0
 NUMERIC = 1
@@ -53,6 +54,7 @@ def compile(
     stable: bool,
     unique: bool,
     zero_terminated: bool,
+    count: bool = False,
     field_separator: int | None,
     tables: CharacterTables,
     collated: bool = False,
@@ -62,14 +64,17 @@ def compile(
     """The order of lines, complete, as bytes for the kernel.
 
     keys: the effective ones (they have taken the global ordering options); none to compare whole lines.
-    reverse: whole lines compare backwards. collated: text is in the locale's order, not that of its bytes.
+    reverse: whole lines compare backwards. count: of lines that are equal one after the other the first is kept, with
+    their number. collated: text is in the locale's order, not that of its bytes.
     seed: 16 bytes that -R digests with each key. transformed: it digests what the locale's strxfrm makes of the key,
     not its bytes. Raises ValueError for an ordering letter without a kind of segment.
     """
+    if count and not (keys or collated):
+        unique = True  # lines that compare equal are of the same bytes
     if collated and not keys:
         # Whole lines, which -s does not keep from being compared, are a key then: it can be encoded.
         keys, stable = [KeySpec(to_line_end=True, reverse=reverse)], True
-    flags = REVERSE * reverse | STABLE * stable | UNIQUE * unique | COLLATE_LINES * collated
+    flags = REVERSE * reverse | STABLE * stable | UNIQUE * unique | COLLATE_LINES * collated | COUNT * count
     filters: list[bytes] = []
     kinds = [_kind(key, COLLATE if collated else TEXT) for key in keys]
     segments = [

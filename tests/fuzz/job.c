@@ -125,7 +125,7 @@ void start_job(struct job *job, const struct ps_program *program, const struct p
     if (n > 0)
         memcpy(job->arena, text, n);
     size_t consumed, longest, sum = 0, most = 0;
-    job->n = ps_scan(program, job->arena, 0, n, job->arena + job->top, 0, lines_n, &consumed, &longest);
+    job->n = ps_scan(program, job->arena, 0, n, job->arena + job->top, 0, lines_n, 0, &consumed, &longest);
     REQUIRE(job->n == lines_n);
     const struct ps_record *records = (const struct ps_record *)(const void *)(job->arena + job->top);
     for (size_t i = 0; i < lines_n; i++) {
@@ -183,17 +183,21 @@ void sort_job(struct job *job, unsigned steps)
 
 uint8_t *gather_job(const struct job *job, size_t piece_n, size_t *size)
 {
-    uint8_t *out = allocate(job->text_n), *piece = allocate(piece_n);
-    const size_t n = job->n;
+    const size_t n = job->n, out_n = job->text_n + n; /* a count takes a byte, more in the place of lines */
+    uint8_t *out = allocate(out_n), *piece = allocate(piece_n);
     uint8_t *at = job->arena + job->top - 16 * n;
-    const size_t kept = job->program->flags & PS_UNIQUE ? ps_drop(job->arena + job->top, n) : n;
+    size_t kept = n;
+    if (job->program->flags & PS_COUNT)
+        kept = ps_fold(job->program, job->arena, job->arena + job->top, n);
+    else if (job->program->flags & PS_UNIQUE)
+        kept = ps_drop(job->arena + job->top, n);
     const struct ps_record *records = (const struct ps_record *)(const void *)at;
     size_t index = 0, skip = 0;
     *size = 0;
     while (index < kept) {
         const size_t used = ps_gather(job->program, job->arena, records, kept, &index, &skip, piece, piece_n);
         REQUIRE(used == piece_n || index == kept);
-        REQUIRE(used <= job->text_n - *size);
+        REQUIRE(used <= out_n - *size);
         memcpy(out + *size, piece, used);
         *size += used;
     }

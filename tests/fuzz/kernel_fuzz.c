@@ -77,7 +77,9 @@ static struct ps_program *program_of(const uint8_t *head)
     for (uint32_t i = 0; i < n; i++)
         segments[i] = segment_of(head + SEGMENTS + 8 * i, i == 0, i + 1 == n);
     size_t size;
-    struct ps_program *program = make_program(head[FLAGS] & 15, separators[head[SEPARATOR] % 4], segments, n, &size);
+    const uint8_t separator = separators[head[SEPARATOR] % 4];
+    const uint32_t flags = head[FLAGS] & (separator < 64 ? 31 : 15);
+    struct ps_program *program = make_program(flags, separator, segments, n, &size);
     REQUIRE(ps_program_is_valid(program, size));
     return program;
 }
@@ -184,8 +186,6 @@ static void require_order(const struct ps_program *program, const struct ps_loca
     REQUIRE(job.n == n);
     REQUIRE(ps_check(program, locale, job.arena, job.arena + job.top, n) == n);
     REQUIRE(ps_presorted(program, locale, job.arena, job.arena + job.top, n) == 1);
-    const size_t repeated = ps_repeat(program, locale, job.arena, job.arena + job.top, n);
-    REQUIRE(repeated <= n && (repeated == n || !(program->flags & PS_UNIQUE)));
     /* In order already: they stay as they are. */
     const struct ps_part part = {0, n, 0, PS_FIRST_SHIFT, PS_PART_DESCENDING | PS_PART_SORTED};
     REQUIRE(ps_sort_part(program, locale, job.arena, job.arena + job.top, n, &part));
@@ -299,6 +299,68 @@ static uint8_t *sorted_in_runs(const struct ps_program *program, const struct ps
     return out;
 }
 
+/* As uniq -c shows them, in exactly as many bytes as that takes; in fewer, as many as fit whole. */
+static void require_shown(const struct ps_program *program, const uint8_t *text, size_t text_n, size_t shown_n,
+                          size_t less_n)
+{
+    uint8_t *shown = allocate(shown_n), *at = shown;
+    size_t consumed;
+    REQUIRE(ps_show_counts(program, text, text_n, &consumed, shown, shown_n) == shown_n && consumed == text_n);
+    for (const uint8_t *p = text, *stop; p < text + text_n; p = stop + 1) {
+        stop = memchr(p, (int)program->separator, (size_t)(text + text_n - p));
+        const size_t line_n = (size_t)(ps_text_end(p, stop) - p);
+        char number[32];
+        snprintf(number, sizeof number, "%7llu ", (unsigned long long)ps_count_at(p + line_n));
+        REQUIRE(memcmp(at, number, strlen(number)) == 0 && memcmp(at + strlen(number), p, line_n) == 0);
+        at += strlen(number) + line_n + 1;
+        REQUIRE(at[-1] == program->separator);
+    }
+    uint8_t *less = allocate(less_n);
+    const size_t less_used = ps_show_counts(program, text, text_n, &consumed, less, less_n);
+    REQUIRE(less_used <= less_n && consumed <= text_n && memcmp(less, shown, less_used) == 0);
+    REQUIRE(less_used == 0 || less[less_used - 1] == program->separator);
+    free(less);
+    free(shown);
+}
+
+/* Counted lines stand for the lines that are sorted without counting: all of them, or those that PS_UNIQUE keeps. */
+static void require_counts(const struct ps_program *program, const struct ps_locale *locale, const uint8_t *text,
+                           size_t text_n, const uint8_t *counted, size_t counted_n, size_t less_n)
+{
+    const size_t size = (size_t)(ps_months(program) - (const uint8_t *)program) + program->months_n;
+    struct ps_program *plain = allocate(size);
+    memcpy(plain, program, size);
+    plain->flags &= ~PS_COUNT;
+    const int unique = (program->flags & PS_UNIQUE) != 0;
+    size_t done, n, at = 0, sum = 0, shown_n = 0, before_n = SIZE_MAX;
+    uint8_t *all = sorted(plain, locale, text, text_n, enough_for_keys(plain, text, text_n), 0, 4096, &done, &n);
+    const uint8_t *before = NULL;
+    for (const uint8_t *p = counted, *end = counted + counted_n; p < end;) {
+        const uint8_t *stop = memchr(p, (int)program->separator, (size_t)(end - p));
+        REQUIRE(stop != NULL);
+        const size_t line_n = (size_t)(ps_text_end(p, stop) - p);
+        const uint64_t count = ps_count_at(p + line_n);
+        uint8_t digits[PS_COUNT_MAX];
+        REQUIRE(count > 0 && count <= text_n && line_n + ps_put_count(digits, count) == (size_t)(stop - p));
+        REQUIRE(unique || line_n != before_n || memcmp(before, p, line_n) != 0);
+        for (uint64_t i = 0; i < (unique ? 1 : count); i++, at += line_n + 1)
+            REQUIRE(line_n < n - at && memcmp(all + at, p, line_n) == 0 && all[at + line_n] == program->separator);
+        sum += count;
+        shown_n += 8 + line_n + 1; /* counts here have up to 4 digits */
+        before = p;
+        before_n = line_n;
+        p = stop + 1;
+    }
+    REQUIRE(at == n);
+    for (size_t i = 0; i < text_n; i++)
+        sum -= text[i] == program->separator;
+    REQUIRE(sum == 0);
+    require_shown(program, counted, counted_n, shown_n, less_n);
+    require_order(plain, locale, all, n);
+    free(all);
+    free(plain);
+}
+
 static void run(const struct ps_program *program, const uint8_t *head, const uint8_t *text, size_t text_n)
 {
     const struct ps_locale *locale = ps_program_needs_locale(program) ? locale_of(head[LOCALE]) : NULL;
@@ -312,9 +374,13 @@ static void run(const struct ps_program *program, const uint8_t *head, const uin
     uint8_t *other = sorted(program, locale, text, done, enough, 0, text_n + 1, &other_done, &other_n);
     REQUIRE(size == other_n && memcmp(out, other, size) == 0);
     free(other);
-    require_order(program, locale, out, size);
-    require_same_disorder(program, locale, out, size);
     require_same_disorder(program, locale, text, text_n);
+    if (program->flags & PS_COUNT) {
+        require_counts(program, locale, text, done, out, size, head[OUT]);
+    } else {
+        require_order(program, locale, out, size);
+        require_same_disorder(program, locale, out, size);
+    }
     other = sorted_in_runs(program, locale, text, done, 1u + head[RUN_N] % RUN_MAX, 1u + head[REFILL] % 32,
                            1u + head[OUT], &other_n);
     REQUIRE(size == other_n && memcmp(out, other, size) == 0);

@@ -5,7 +5,7 @@
 static void refill(const struct ps_program *program, const struct ps_locale *locale, struct run *run, size_t lines_n,
                    uint8_t *arena, struct ps_cursor *cursor, size_t window_n)
 {
-    const int keeps = program->flags & PS_UNIQUE && run->at > 0;
+    const int keeps = program->flags & (PS_UNIQUE | PS_COUNT) && run->at > 0;
     const size_t begin = keeps ? run->last : run->at;
     for (; lines_n > 0 && run->at < run->n; lines_n--) {
         run->last = run->at;
@@ -17,7 +17,8 @@ static void refill(const struct ps_program *program, const struct ps_locale *loc
     if (text_n > 0)
         memcpy(window, run->text + begin, text_n);
     size_t consumed, longest, at = text_n;
-    cursor->n = ps_scan(program, window, 0, text_n, window + window_n, 0, window_n / 16, &consumed, &longest);
+    cursor->n = ps_scan(program, window, 0, text_n, window + window_n, 0, window_n / 16,
+                        (program->flags & PS_COUNT) != 0, &consumed, &longest);
     REQUIRE(consumed == text_n);
     if (program->segment_n > 0)
         REQUIRE(ps_encode(program, locale, window, window + window_n, 0, cursor->n, &at, window_n - 16 * cursor->n) ==
@@ -84,7 +85,7 @@ static void require_cuts(const struct ps_program *program, const struct ps_local
         return;
     const uint64_t index = cursors[at].next + choice % (stop[at] - cursors[at].next);
     REQUIRE(ps_cut(program, locale, arena, cursors, run_n, at, index, middle));
-    REQUIRE(middle[at] == index || (middle[at] < index && program->flags & PS_UNIQUE));
+    REQUIRE(middle[at] == index || (middle[at] < index && program->flags & (PS_UNIQUE | PS_COUNT)));
     uint8_t *whole = allocate(out_n), *parts = allocate(out_n);
     const size_t n = merge_part(program, locale, arena, cursors, run_n, first, stop, whole, out_n);
     size_t used = merge_part(program, locale, arena, cursors, run_n, first, middle, parts, out_n);

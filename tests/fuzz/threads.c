@@ -247,7 +247,8 @@ static void fill(struct window *window)
     size_t consumed, longest, at = text_n;
     struct ps_cursor *cursor = &window->cursor;
     cursor->top = window->half_n;
-    cursor->n = ps_scan(program, half, 0, text_n, half + window->half_n, 0, window->half_n / 16, &consumed, &longest);
+    cursor->n = ps_scan(program, half, 0, text_n, half + window->half_n, 0, window->half_n / 16, 0, &consumed,
+                        &longest);
     if (program->segment_n > 0)
         REQUIRE(ps_encode(program, window->order->locale, half, half + window->half_n, 0, cursor->n, &at,
                           window->half_n - 16 * cursor->n) == cursor->n);

@@ -40,7 +40,8 @@ class Key(NamedTuple):
 
 
 class Order(NamedTuple):
-    """locale: of the text, None for byte order; coarse: whether the kernel may use first-level collation keys."""
+    """locale: of the text, None for byte order; coarse: whether the kernel may use first-level collation keys. count:
+    lines that are equal one after the other are one with their number: see counted()."""
 
     keys: tuple[Key, ...] = ()
     reverse: bool = False
@@ -51,6 +52,12 @@ class Order(NamedTuple):
     grouping: bytes | None = None
     locale: bytes | None = None
     coarse: bool = True
+    count: bool = False
+
+    @property
+    def folds(self) -> bool:
+        """Whether of equal lines one is kept."""
+        return self.unique or self.count
 
     def options(self) -> list[str | bytes]:
         """The same order for the sort command (grouping is the locale's, there is no option)."""
@@ -156,6 +163,27 @@ def without_repeats(order: Order, lines: Sequence[bytes]) -> list[bytes]:
         if not kept or compare(kept[-1], line) != 0:
             kept.append(line)
     return kept
+
+
+def counted(order: Order, lines: Sequence[bytes]) -> list[tuple[bytes, int]]:
+    """Of lines that come one after the other and are equal - under -u by their keys, else byte by byte - the first, and
+    how many they are."""
+    compare = comparison(order)
+    kept: list[tuple[bytes, int]] = []
+    for line in lines:
+        if kept and (compare(kept[-1][0], line) == 0 if order.unique else kept[-1][0] == line):
+            kept[-1] = kept[-1][0], kept[-1][1] + 1
+        else:
+            kept.append((line, 1))
+    return kept
+
+
+def digits(count: int) -> bytes:
+    """As they are behind a counted line: octal digits in pairs."""
+    text = oct(count)[2:]
+    text = "0" * (len(text) % 2) + text
+    pairs = [int(text[i : i + 2], 8) for i in range(0, len(text), 2)]
+    return bytes([64 + pairs[0], *(192 + pair for pair in pairs[1:])])
 
 
 def merged_lines(order: Order, runs: Sequence[Sequence[bytes]]) -> list[bytes]:

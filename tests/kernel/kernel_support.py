@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from hypothesis import strategies as st
 from kernel_model import Key, Order
 
-REVERSE, STABLE, UNIQUE, COLLATE_LINES = 1, 2, 4, 8
+REVERSE, STABLE, UNIQUE, COLLATE_LINES, COUNT = 1, 2, 4, 8, 16
 TEXT, NUMERIC, COLLATE = 0, 1, 7
 SEGMENT_REVERSE, START_BLANKS, END_BLANKS, TO_LINE_END, BARE = 1, 2, 4, 8, 16
 NO_TABLE, NO_BYTE = 0xFFFFFFFF, 256
@@ -63,6 +63,7 @@ def program_of(order: Order, *, bare: bool = True) -> bytes:
     """The key program of an order; `bare` leaves the last text as it is where that is allowed."""
     collated = order.locale is not None
     flags = REVERSE * order.reverse | STABLE * order.stable | UNIQUE * order.unique | COLLATE_LINES * collated
+    flags |= COUNT * order.count
     segments: list[bytes] = []
     tables: list[bytes] = []
     for index, key in enumerate(order.keys, 1):
@@ -263,7 +264,8 @@ class Step(NamedTuple):
 
 
 class Merge:
-    """Runs under merge, their windows refilled with `refills` lines, time after time."""
+    """Runs under merge, their windows refilled with `refills` lines, time after time. counted: whether these have their
+    counts."""
 
     def __init__(
         self,
@@ -271,8 +273,11 @@ class Merge:
         order: Order,
         runs: Sequence[Sequence[bytes]],
         refills: Sequence[int],
+        *,
+        counted: bool = False,
     ) -> None:
         self.kernel = kernel
+        self.counted = counted
         self.order = order
         self.program = program_of(order)
         self.locale = open_locale(kernel, order.locale, order.coarse)
@@ -289,10 +294,10 @@ class Merge:
         self.state = bytearray(kernel.merge_state_bytes(len(runs)))
 
     def refill(self, index: int) -> None:
-        """Put the run's next lines into its window, after the line read last under -u."""
+        """Put the run's next lines into its window, after the line read last where equal ones are folded."""
         run, at = self.runs[index], self.read_n[index]
         end = min(at + self.refills.pop(), len(run))
-        kept = 1 if self.order.unique and at > 0 else 0
+        kept = 1 if self.order.folds and at > 0 else 0
         lines = run[at - kept : end]
         text = b"".join(line + self.order.separator for line in lines)
         base = self.window_bytes * index
@@ -300,7 +305,8 @@ class Merge:
             window = whole[base : base + self.window_bytes]
             window[: len(text)] = text
             top, n = self.window_bytes, len(lines)
-            assert self.kernel.scan(self.program, window, 0, len(text), top, 0, n)[:2] == (n, len(text))
+            scanned = self.kernel.scan(self.program, window, 0, len(text), top, 0, n, self.counted)
+            assert scanned[:2] == (n, len(text))
             if self.order.keys:
                 limit = top - RECORD.size * n
                 done, _ = self.kernel.encode(self.program, self.locale, window, top, 0, n, len(text), limit)

@@ -9,6 +9,7 @@ from types import ModuleType
 import pytest
 from kernel_support import (
     BARE,
+    COUNT,
     CURSOR,
     NO_BYTE,
     NUMERIC,
@@ -40,6 +41,7 @@ BROKEN_PROGRAMS = {
     "cut table": pack_program(segments=[pack_segment()], tables=[TABLE])[:-8],
     "one table too many": KEYED + TABLE,
     "separator": pack_program(separator=256),
+    "separator that is a digit of counts": pack_program(COUNT, separator=64),
     "kind": pack_program(segments=[pack_segment(kind=8)]),
     "table index": pack_program(segments=[pack_segment(table=0)]),
     "table index after the last": pack_program(segments=[pack_segment(table=1)], tables=[TABLE]),
@@ -59,6 +61,7 @@ GOOD_PROGRAMS = [
     pack_program(tables=[TABLE]),
     pack_program(segments=[pack_segment(table=1), pack_segment(NUMERIC)], tables=[TABLE, TABLE]),
     pack_program(segments=[pack_segment(), pack_segment(TEXT, TO_LINE_END | BARE)]),
+    pack_program(COUNT, separator=63),
     pack_program(segments=[pack_segment(TEXT, TO_LINE_END | BARE | SEGMENT_REVERSE)]),
 ]
 
@@ -95,6 +98,7 @@ def test_a_damaged_program_is_refused_by_every_function(kernel: ModuleType, prog
         lambda: kernel.check_text(program, arena, 0, 0),
         lambda: kernel.line(program, arena, SIZE, 0),
         lambda: kernel.gather(program, arena, 0, 0, 0, 0, bytearray(9)),
+        lambda: kernel.show_counts(program, b"", bytearray(9)),
         lambda: merge(kernel, (0, SIZE, 0, 0, 1), program=program),
     ]
     for call in calls:

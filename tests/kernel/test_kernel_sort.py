@@ -84,19 +84,6 @@ def test_lines_that_are_in_order_are_recognized_and_taken_as_they_are(
     assert batch.sorted() == Batch(kernel, order, lines).sort()
 
 
-@given(order=orders(), lines=line_lists(60))
-def test_the_first_repeat_is_found_in_any_order_of_the_lines(
-    kernel: ModuleType, order: Order, lines: list[bytes]
-) -> None:
-    compare = comparison(order)
-    batch = Batch(kernel, order, lines)
-    if batch.segment_n:
-        batch.encode()
-    repeats = (i for i in range(1, len(lines)) if compare(lines[i - 1], lines[i]) == 0)
-    found = kernel.repeat(batch.program, batch.locale, batch.arena, batch.top, batch.n)
-    assert found == next(repeats, len(lines))
-
-
 @given(order=st.sampled_from(PLAIN), lines=line_lists(200))
 def test_plain_order_is_that_of_bytes(kernel: ModuleType, order: Order, lines: list[bytes]) -> None:
     expected = sorted(set(lines) if order.unique else lines, reverse=order.reverse)
