@@ -26,7 +26,7 @@ LIMITS = ("read_bps", "read_iops", "write_bps", "write_iops")
 _GROUPS = Path("/sys/fs/cgroup/blkio")
 _TOOLS = ("losetup", "mkfs.ext4", "mount", "umount")
 _CLONE_NEWNS = 0x00020000
-_LEAVE_TRIES_N = 100
+_LEAVE_TRIES_N = 1500
 _LEAVE_PAUSE_S = 0.02
 
 

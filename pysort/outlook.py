@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pysort.plan import merge_pass
+from pysort.storage.runreader import PUNCH_BYTES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,23 +37,39 @@ def outlook_of_sort(plan: SortPlan, input_bytes: int, sample: InputSample, keyed
     lines_n = int(input_bytes / sample.line_bytes)
     if runs_n == 1 or plan.top_fits(lines_n // runs_n, sample.longest):
         return Outlook(input_bytes, 1, fan_in)
-    return Outlook(input_bytes, runs_n, fan_in, pass_bytes([input_bytes // runs_n] * runs_n, fan_in), input_bytes)
+    passes = merge_passes([input_bytes // runs_n] * runs_n, fan_in)
+    return Outlook(input_bytes, runs_n, fan_in, pass_bytes(passes), input_bytes + held_bytes(passes[:-1]))
 
 
 def outlook_of_merge(plan: SortPlan, input_sizes: Sequence[int]) -> Outlook:
-    passes = pass_bytes(input_sizes, plan.input_fan_in)
-    total = sum(input_sizes)
-    return Outlook(total, len(input_sizes), plan.input_fan_in, passes, min(sum(passes[:-1]), total))
+    passes = merge_passes(input_sizes, plan.input_fan_in)
+    moved, total = pass_bytes(passes), sum(input_sizes)
+    temporary = min(sum(moved[:-1]), total) + held_bytes(passes[1:-1])
+    return Outlook(total, len(input_sizes), plan.input_fan_in, moved, temporary)
 
 
-def pass_bytes(run_bytes: Sequence[int], fan_in: int) -> list[int]:
-    """What each merge pass moves of runs of these lengths, one at least."""
+Merges = list[tuple[int, int]]  # of one pass: runs, and bytes
+
+
+def merge_passes(run_bytes: Sequence[int], fan_in: int) -> list[Merges]:
+    """The merges of each pass over runs of these lengths, one pass at least."""
     sizes = list(run_bytes)
     passes = []
     while True:
         merges = merge_pass(len(sizes), fan_in)
-        passes.append(sum(sum(sizes[first : first + n]) for first, n in merges))
+        passes.append([(n, sum(sizes[first : first + n])) for first, n in merges])
         if merges == [(0, len(sizes))]:
             return passes
         for first, n in reversed(merges):
             sizes[first : first + n] = [sum(sizes[first : first + n])]
+
+
+def pass_bytes(passes: Sequence[Merges]) -> list[int]:
+    """What each pass moves."""
+    return [sum(moved for _, moved in merges) for merges in passes]
+
+
+def held_bytes(passes: Sequence[Merges]) -> int:
+    """Most that a merge has read of its runs, and written again, before their space is given back: that is done in
+    batches."""
+    return max((min(n * PUNCH_BYTES, moved) for merges in passes for n, moved in merges), default=0)

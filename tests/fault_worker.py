@@ -23,6 +23,8 @@ from _thread import allocate_lock
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from preload import preload
+
 from pysort import cli, plan, rounds, sorting
 from pysort.storage import runreader, spillfile, syscalls, workers
 
@@ -144,11 +146,11 @@ def descriptors() -> set[str]:
 
 def threads_left() -> int:
     """Those that have said they end may take a moment to do so."""
-    for _ in range(200):
+    for _ in range(2000):
         n = len(os.listdir("/proc/self/task")) - 1
         if not n:
             break
-        time.sleep(0.01)
+        time.sleep(0.001)
     return n
 
 
@@ -197,6 +199,6 @@ def answer(job: dict[str, Any]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    syscalls.punch_hole(-1, 0, 0)  # imports ctypes, once for all
+    preload()
     for line in sys.stdin:
         print(json.dumps(answer(json.loads(line))), flush=True)

@@ -17,6 +17,8 @@ import signal
 import sys
 from typing import Any, NoReturn
 
+from preload import preload
+
 from pysort import cli, plan, rounds, sorting
 from pysort.storage.iostats import IoStats
 
@@ -100,5 +102,6 @@ def use_threads_everywhere() -> None:
 
 if __name__ == "__main__":
     use_threads_everywhere()
+    preload()
     for line in sys.stdin:
         print(json.dumps(answer(json.loads(line))), flush=True)

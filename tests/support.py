@@ -250,14 +250,35 @@ def put_away(process: subprocess.Popen[bytes]) -> Iterator[subprocess.Popen[byte
 @contextlib.contextmanager
 def small_filesystem(mount_point: Path, size: str) -> Iterator[None]:
     """A tmpfs of `size` ("64k") at mount_point, or a skip where nobody may mount one."""
+    with _mounted(mount_point, "-t", "tmpfs", "-o", f"size={size},mode=1777", "none"):
+        yield
+
+
+@contextlib.contextmanager
+def small_disk(mount_point: Path, size_bytes: int) -> Iterator[None]:
+    """An ext4 on a loop device at mount_point, or a skip where nobody may make one."""
+    image = mount_point.with_name(f"{mount_point.name}.image")
+    with image.open("wb") as file:
+        file.truncate(size_bytes)
+    try:
+        words = ["mkfs.ext4", "-q", "-F", "-m", "0", "-E", "root_owner", str(image)]
+        if not shutil.which(words[0]) or subprocess.run(words, capture_output=True, check=False).returncode:
+            pytest.skip("mkfs.ext4 makes no file system here")
+        with _mounted(mount_point, "-o", "loop", str(image)):
+            yield
+    finally:
+        image.unlink()
+
+
+@contextlib.contextmanager
+def _mounted(mount_point: Path, *words: str) -> Iterator[None]:
     mount_point.mkdir(exist_ok=True)
     become_root = [] if os.geteuid() == 0 else ["sudo", "-n"]
-    options = f"size={size},mode=1777"
-    command = [*become_root, "mount", "-t", "tmpfs", "-o", options, "none", str(mount_point)]
+    command = [*become_root, "mount", *words, str(mount_point)]
     if (become_root and not shutil.which("sudo")) or subprocess.run(
         command, capture_output=True, check=False
     ).returncode:
-        pytest.skip("a small tmpfs cannot be mounted here")
+        pytest.skip(f"mount {' '.join(words[:2])} does not work here")
     try:
         yield
     finally:

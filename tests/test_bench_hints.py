@@ -16,18 +16,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import support
 from bench_support import ROOT
 
 from bench import __main__, hints_advice, plots, readme, slowdisk
 from bench.contenders import BenchError
 from bench.hints import CLAIMS
-from bench.hints_advice import SortBench, timed
+from bench.hints_advice import CpuClock, SortBench, _children_cpu_s, timed
 from bench.hints_parallel import FILES, SerialReader
 from bench.hints_report import Measured, Report, ratio
 from bench.hints_table import Claim, Expected, NotHere, Place, Result, Sample, Table, Variant, make_file, measure
 from bench.results import Spread
 from bench.slowdisk import SlowDiskError, slow_disk
 from pysort.storage import cache
+
+BURN_S = 0.3
 
 
 def bench(*arguments: str) -> int:
@@ -262,16 +265,37 @@ def test_plots_are_drawn_from_the_results_alone(tmp_path: Path) -> None:
 # --- sorts ---------------------------------------------------------------------------------------
 
 
-def test_cpu_use_is_sampled_from_outside_until_the_end() -> None:
-    burn = "import time\nwhile time.process_time() < 0.5: pass\ntime.sleep(0.5)"
-    sample = timed([sys.executable, "-I", "-S", "-c", burn])
+def test_cpu_use_is_sampled_from_outside_until_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process goes to sleep when it has used some CPU, and ends when it has been seen asleep."""
+    seen = tmp_path / "seen"
+    used: list[float] = []
+    asleep: list[float] = []
+    add = CpuClock.add
+
+    def add_and_look(clock: CpuClock, now: float, used_s: float) -> None:
+        add(clock, now, used_s)
+        used.append(used_s)
+        if len(used) > 1 and used[-2] >= BURN_S:
+            asleep.append(clock.points[-1][1])
+            seen.touch()
+
+    monkeypatch.setattr(CpuClock, "add", add_and_look)
+    script = (
+        "import os, sys, time\n"
+        f"while time.process_time() < {BURN_S}: pass\n"
+        "while not os.path.exists(sys.argv[1]): time.sleep(0.01)"
+    )
+    before = _children_cpu_s()
+    sample = timed([sys.executable, "-I", "-S", "-c", script, str(seen)])
+    in_all = _children_cpu_s() - before
     ends = [point[0] for point in sample.timeline]
     assert ends == sorted(ends)
     assert ends[-1] == pytest.approx(sample.value)
     starts = [0.0, *ends]
-    used = sum(percent / 100 * (end - start) for start, (end, percent) in zip(starts, sample.timeline, strict=False))
-    assert used == pytest.approx(0.5, abs=0.2)
-    assert sample.timeline[-2][1] < 50  # asleep
+    shown = sum(percent / 100 * (end - start) for start, (end, percent) in zip(starts, sample.timeline, strict=False))
+    assert shown == pytest.approx(in_all, abs=0.05)  # the clock goes by ticks of 10 ms
+    assert in_all >= BURN_S
+    assert asleep[0] < 50
 
 
 def test_a_sort_that_fails_or_differs_ends_the_bench(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -349,7 +373,8 @@ def test_a_serial_reader_answers_in_the_order_of_the_questions(tmp_path: Path) -
     file.syncing.wait()
     reader = threading.Thread(target=lambda: (file.read(memoryview(bytearray(1)), 0), events.append("read")))
     reader.start()
-    time.sleep(0.05)
+    while file._asked.empty() and reader.is_alive():
+        time.sleep(0.001)
     assert events == []
     file.go_on.set()
     writer.join()
@@ -406,6 +431,14 @@ print("left", flush=True)
 """
 
 
+def backing(loop: Path) -> str:
+    """The file behind the device, "" when there is none any more: it may go while one looks."""
+    try:
+        return (loop / "backing_file").read_text()
+    except OSError:
+        return ""
+
+
 @pytest.mark.parametrize(
     ("end", "status"), [("pass", 0), ("1 / 0", 1), ("os.kill(os.getpid(), 9)", -9)], ids=["end", "error", "SIGKILL"]
 )
@@ -423,8 +456,8 @@ def test_the_slow_disk_is_taken_apart_whatever_happens(end: str, status: int, tm
     assert done.returncode == status, done.stderr
     group, loop = map(Path, done.stdout.splitlines()[0].split())
     assert str(tmp_path) not in Path("/proc/self/mounts").read_text()
-    deadline = time.monotonic() + 30
-    while (loop / "backing_file").exists() and str(tmp_path) in (loop / "backing_file").read_text():
+    deadline = time.monotonic() + support.TIMEOUT_S
+    while str(tmp_path) in backing(loop):
         assert time.monotonic() < deadline
         time.sleep(0.02)
     if status == -9:

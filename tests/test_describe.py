@@ -15,7 +15,7 @@ from support import CONTENDER, run
 
 from pysort.environ import Environment
 from pysort.figures import PLAN_FIGURES
-from pysort.outlook import Outlook, pass_bytes
+from pysort.outlook import Outlook, held_bytes, merge_passes, pass_bytes
 from pysort.plan import merge_pass
 
 pytestmark = pytest.mark.skipif(support.testing_gnu_itself(), reason="GNU sort has no such option")
@@ -176,10 +176,17 @@ def test_not_together_with_compare_hints(file: Path) -> None:
 
 @given(st.lists(st.integers(0, 100), min_size=1, max_size=200), st.integers(2, 20))
 def test_passes_move_what_their_merges_take(sizes: list[int], fan_in: int) -> None:
-    passes = pass_bytes(sizes, fan_in)
+    passes = pass_bytes(merge_passes(sizes, fan_in))
     assert passes[-1] == sum(sizes)
     assert all(moved <= sum(sizes) for moved in passes)
     assert (len(passes) == 1) == (merge_pass(len(sizes), fan_in) == [(0, len(sizes))])
+
+
+def test_a_merge_holds_a_batch_of_each_of_its_runs_at_most() -> None:
+    assert held_bytes(merge_passes([MIB] * 9, 3)) == 9 * MIB
+    assert held_bytes(merge_passes([MIB] * 9, 3)[:-1]) == 3 * MIB
+    assert held_bytes(merge_passes([100 * MIB] * 9, 3)[:-1]) == 3 * 8 * MIB
+    assert held_bytes([]) == 0
 
 
 def test_an_outlook_without_runs() -> None:
