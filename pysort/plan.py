@@ -11,6 +11,7 @@ from pysort.units import KIBI, MEBI
 LEAST_MEMORY_BYTES = 16 * 34
 ALIGN_BYTES = 64
 LARGEST_ARENA_BYTES = (1 << 32) - 4096  # offsets in records are 32 bits
+DIRTY_SHARE = 16  # of the memory that is available
 LEAST_OUT_BYTES = 8 * KIBI  # more than output.STDIO_BUFFER_BYTES
 LARGEST_OUT_BYTES = MEBI
 LARGEST_READ_BYTES = MEBI
@@ -80,8 +81,9 @@ class SortPlan:
     run, None for as much as its window has room for. block_bytes: spill block. fan_in: runs merged at once;
     input_fan_in: the same where inputs are among them, each of which costs a descriptor. map_bytes: for mappings and
     aligned buffers, where inputs or runs are mapped or read directly: pages that they touch are this process's.
-    free_bytes: memory that was available at the start, None if that is not known. input_bytes: the size of all inputs,
-    and the most that their runs take, None if that is not known.
+    free_bytes: memory that was available at the start, None if that is not known. dirty_bytes: of runs, that may wait
+    to be written to the disk: less than what has Linux start to write by itself, a tenth of it. input_bytes: the size
+    of all inputs, and the most that their runs take, None if that is not known.
     runs_expected: about as many, rather more, as are made out of sampled inputs, else None. prefetch_n: blocks that a
     merge asks for ahead of each run, None where the user left it open; ahead_bytes: most of all runs together. They
     wait in the kernel's page cache, which is not this process's memory but may be its control group's: so they take at
@@ -93,6 +95,7 @@ class SortPlan:
         "ahead_bytes",
         "arena_bytes",
         "block_bytes",
+        "dirty_bytes",
         "fan_in",
         "free_bytes",
         "input_bytes",
@@ -166,6 +169,7 @@ class SortPlan:
         elif parallel_reads_n > 1:  # a piece for each thread
             self.read_bytes = min(parallel_reads_n * self.read_bytes, self.arena_bytes // 4)
         self.prefetch_n = prefetch_n
+        self.dirty_bytes = (free_bytes or 0) // DIRTY_SHARE
         self.ahead_bytes = memory if free_bytes is None else min(memory, max(free_bytes - memory, 0) // 2)
         fan_in = self.arena_bytes // (4 * self.block_bytes)
         if runs_mapped:

@@ -98,6 +98,7 @@ def spill_space(
         compressor=_compressor(options.compress_program, warn),
         codec=load_codec(options.compress),
         needed_bytes=plan.input_bytes,
+        dirty_bytes=plan.dirty_bytes,
     )
 
 

@@ -26,7 +26,7 @@ from typing import Any, NoReturn
 from preload import preload
 
 from pysort import cli, plan, rounds, sorting
-from pysort.storage import runreader, spillfile, syscalls, workers
+from pysort.storage import runreader, spill, spillfile, syscalls, workers
 
 TIMEOUT_S = 20
 ANSWER_FD = 200
@@ -166,7 +166,8 @@ def run_in_child(job: dict[str, Any], answer_fd: int) -> NoReturn:
         rounds.LEAST_PART_N = 1
         sorting.LEAST_LEAF_N = 5
     spillfile.WRITE_BEHIND_BYTES = runreader.PUNCH_BYTES = SMALL_BYTES
-    spillfile.WRITE_BEHIND_WINDOWS = 1
+    spill.LEAST_DIRTY_BYTES = 2 * SMALL_BYTES
+    plan.DIRTY_SHARE = 1 << 40
     if job["named"]:
         del os.O_TMPFILE
     before = descriptors()

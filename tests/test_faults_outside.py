@@ -6,6 +6,7 @@ import os
 import random
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,11 @@ def strace_works() -> bool:
 
 pytestmark = pytest.mark.skipif(not strace_works(), reason="needs strace that may inject faults")
 
+LITTLE_DIRTY = [
+    *(sys.executable, "-c"),
+    "import sys; from pysort import cli, plan; from pysort.storage import spill; sys.argv[0] = 'pysort'; "
+    "plan.DIRTY_SHARE, spill.LEAST_DIRTY_BYTES = 1 << 40, 0; cli.run()",
+]
 ARGUMENTS = ["-S8M", "-Ttmp", "--parallel=2", "--batch-size=3", "-oout", "in"]
 
 
@@ -35,7 +41,12 @@ ARGUMENTS = ["-S8M", "-Ttmp", "--parallel=2", "--batch-size=3", "-oout", "in"]
         ("ftruncate", "EIO", "1", b"out: error truncating: Input/output error"),
         ("write", "EINTR", "1+2", None),
         ("fadvise64", "EIO", "1+", None),
-        ("sync_file_range", "EIO", "1+", b"write failed: tmp: Input/output error (run "),
+        (
+            "sync_file_range",
+            "EIO",
+            "1+",
+            b"write failed: tmp: Input/output error (run ",
+        ),  # with little that may be dirty
         ("sync_file_range", "ENOSYS", "1+", None),
         ("fallocate", "EOPNOTSUPP", "1+", None),
         ("clone,clone3", "EAGAIN", "1+", None),  # no threads
@@ -48,7 +59,8 @@ def test_a_call_that_fails(call: str, error: str, when: str, text: bytes | None,
     (tmp_path / "tmp").mkdir()
     (tmp_path / "out").write_bytes(b"precious\n")
     fault = f"inject={call}:error={error}:when={when}"
-    command = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={call}", "-e", fault, *support.CONTENDER]
+    program = LITTLE_DIRTY if call == "sync_file_range" else support.CONTENDER
+    command = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={call}", "-e", fault, *program]
     result = support.run(command, ARGUMENTS, tmp_path)
     if text is None:
         assert result == (0, b"", b"")

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from pysort.storage.spillfile import SpilledRun, SpillFile
     from pysort.storage.workers import Workers
 
+LEAST_DIRTY_BYTES = 64 << 20
+
 
 class SpillSpace:
     """The temporary directories and all runs in them.
@@ -33,7 +35,8 @@ class SpillSpace:
     directories: take the runs in turn; each is touched only when its turn comes. block_bytes: unit
     of reading, of checksums and of compression. access: how runs are read. compressor: the program that runs pass
     through. codec: what compresses them otherwise.
-    needed_bytes: most that all runs together take at one time, None where that is not known.
+    needed_bytes: most that all runs together take at one time, None where that is not known. dirty_bytes: that may wait
+    in memory to be written to each directory, LEAST_DIRTY_BYTES at least.
     """
 
     __slots__ = (
@@ -41,6 +44,7 @@ class SpillSpace:
         "_codec",
         "_compressor",
         "_directories",
+        "_dirty_bytes",
         "_files",
         "_needed_bytes",
         "block_bytes",
@@ -58,6 +62,7 @@ class SpillSpace:
         compressor: Compressor | None = None,
         codec: Codec | None = None,
         needed_bytes: int | None = None,
+        dirty_bytes: int = 0,
     ) -> None:
         self._directories = directories
         self.block_bytes = block_bytes
@@ -66,6 +71,7 @@ class SpillSpace:
         self._compressor = compressor
         self._codec = codec
         self._needed_bytes = needed_bytes
+        self._dirty_bytes = max(dirty_bytes, LEAST_DIRTY_BYTES)
         self._files: list[SpillFile] = []
         self.counters = SpillCounters()
 
@@ -131,7 +137,7 @@ class SpillSpace:
         except (ImportError, OSError) as error:  # no descriptor to load it with, nor for the file
             raise creation_error(directory, OSError(errno.EMFILE, os.strerror(errno.EMFILE))) from error
         try:
-            file = SpillFile(directory)
+            file = SpillFile(directory, self._dirty_bytes)
         except SortError as error:
             if error.errno not in FULL:
                 raise

@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from pysort.storage.iostats import IoStats
 
 WRITE_BEHIND_BYTES = 8 << 20
-# Windows whose write-out is under way before the oldest is awaited: some 64 MiB are dirty at most. Spilling 512 MiB
-# with 1, 4 or 8 windows, or without waiting, differs by less than the noise where the disk takes 1 GB/s.
-WRITE_BEHIND_WINDOWS = 8
 NAME_TRIES_N = 100
 NAME_LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
@@ -48,11 +45,24 @@ class WriteOutError(OSError):
 class SpillFile:
     """One unlinked file in `directory`. `end` is where the next byte goes."""
 
-    __slots__ = ("_advised", "_direct", "_limit", "_opening", "_synced", "_syncs", "directory", "end", "handle")
+    __slots__ = (
+        "_advised",
+        "_direct",
+        "_lag_n",
+        "_limit",
+        "_opening",
+        "_synced",
+        "_syncs",
+        "directory",
+        "end",
+        "handle",
+    )
 
-    def __init__(self, directory: bytes) -> None:
-        """Raises SortError `cannot create temporary file in 'DIRECTORY': ...`."""
+    def __init__(self, directory: bytes, dirty_bytes: int) -> None:
+        """dirty_bytes: that may wait to be written to the disk. Raises SortError `cannot create temporary file in
+        'DIRECTORY': ...`."""
         self.directory = directory
+        self._lag_n = dirty_bytes // 2 // WRITE_BEHIND_BYTES
         self.handle = _open_unlinked(directory)
         self.end = 0
         # A write that begins at the limit brings SIGXFSZ, whose default action ends the process; one
@@ -81,14 +91,15 @@ class SpillFile:
         return n
 
     def _write_behind(self) -> None:
-        """Start the write-out of each full window and await an earlier one, so that a bounded number of bytes is dirty.
-        Raises WriteOutError."""
+        """Start the write-out of windows when half of what may be dirty lies behind them, and await it after the other
+        half: what is read back before that never goes to the disk. Raises WriteOutError."""
         wait = (
             syscalls.SYNC_FILE_RANGE_WAIT_BEFORE | syscalls.SYNC_FILE_RANGE_WRITE | syscalls.SYNC_FILE_RANGE_WAIT_AFTER
         )
-        while self._syncs and self.end - self._synced >= WRITE_BEHIND_BYTES:
+        lag = self._lag_n * WRITE_BEHIND_BYTES
+        while self._syncs and self.end - self._synced >= WRITE_BEHIND_BYTES + lag:
             self._sync(self._synced, syscalls.SYNC_FILE_RANGE_WRITE)
-            oldest = self._synced - WRITE_BEHIND_WINDOWS * WRITE_BEHIND_BYTES
+            oldest = self._synced - lag
             if oldest >= 0:
                 self._sync(oldest, wait)
             self._synced += WRITE_BEHIND_BYTES

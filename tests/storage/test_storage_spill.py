@@ -14,6 +14,7 @@ from storage_support import KINDS, access, message, read_all, run_python
 
 from pysort.errors import SortError
 from pysort.storage import runreader, spillfile, syscalls
+from pysort.storage import spill as spill_module
 from pysort.storage.hints import Strategy
 from pysort.storage.iostats import IoStats
 from pysort.storage.spill import SpillSpace
@@ -248,10 +249,22 @@ def test_where_holes_cannot_be_punched_the_space_stays_held(tmp_path, monkeypatc
         assert space.counters.held_bytes == 10 * MIB
 
 
+def test_what_may_stay_dirty_is_not_written_out_early(tmp_path, monkeypatch):
+    calls = []
+    monkeypatch.setattr(syscalls, "sync_file_range", lambda *args: calls.append(args) or 0)
+    with SpillSpace([os.fsencode(tmp_path)], BLOCK, access("pread"), IoStats(), dirty_bytes=256 * MIB) as space:
+        writer = space.start_run()
+        for _ in range(135):
+            writer.write(memoryview(bytes(MIB)))
+        assert calls == []
+        writer.write(memoryview(bytes(MIB)))
+    assert [args[1:] for args in calls] == [(0, 8 * MIB, 2)]  # SYNC_FILE_RANGE_WRITE
+
+
 def test_a_bounded_number_of_windows_stays_dirty_behind_the_writer(tmp_path, monkeypatch):
     window = 1 << 16
     monkeypatch.setattr(spillfile, "WRITE_BEHIND_BYTES", window)
-    monkeypatch.setattr(spillfile, "WRITE_BEHIND_WINDOWS", 2)
+    monkeypatch.setattr(spill_module, "LEAST_DIRTY_BYTES", 4 * window)
     calls = []
 
     def record(fd, offset, length, flags):
@@ -262,7 +275,7 @@ def test_a_bounded_number_of_windows_stays_dirty_behind_the_writer(tmp_path, mon
     monkeypatch.setattr(syscalls, "sync_file_range", record)
     with make_space(tmp_path) as space:
         writer = space.start_run()
-        for _ in range(16):
+        for _ in range(24):
             writer.write(memoryview(bytes(window // 4)))
     start, wait = 2, 7  # SYNC_FILE_RANGE_WRITE; that and both waits
     assert calls == [
@@ -278,6 +291,7 @@ def test_a_bounded_number_of_windows_stays_dirty_behind_the_writer(tmp_path, mon
 @pytest.mark.parametrize("missing", ["errno", "function"])
 def test_without_sync_file_range_runs_are_written_all_the_same(missing, tmp_path, monkeypatch):
     monkeypatch.setattr(spillfile, "WRITE_BEHIND_BYTES", 4096)
+    monkeypatch.setattr(spill_module, "LEAST_DIRTY_BYTES", 2 * 4096)
     calls = []
     if missing == "errno":
         refuse = lambda *args: calls.append(args) or errno.ENOSYS  # noqa: E731
@@ -292,6 +306,7 @@ def test_without_sync_file_range_runs_are_written_all_the_same(missing, tmp_path
 
 def test_a_write_out_that_fails_later_fails_the_run(tmp_path, monkeypatch):
     monkeypatch.setattr(spillfile, "WRITE_BEHIND_BYTES", 4096)
+    monkeypatch.setattr(spill_module, "LEAST_DIRTY_BYTES", 2 * 4096)
     monkeypatch.setattr(syscalls, "sync_file_range", lambda *args: errno.EIO)
     with make_space(tmp_path) as space, pytest.raises(SortError) as caught:
         spill(space, bytes(10_000))
