@@ -101,16 +101,21 @@ struct digit {
     unsigned shift[2], bits[2]; /* of the one byte and of the other; no bits of the other where there is none */
 };
 
-static inline size_t digit_of(const struct digit *digit, uint64_t prefix)
+/* By value, as everywhere below: what is behind a pointer would be read again for each record that is written. */
+static inline size_t high_of(struct digit digit, uint64_t prefix)
 {
-    const size_t high = prefix >> digit->shift[0] & ((1u << digit->bits[0]) - 1);
-    const size_t low = prefix >> digit->shift[1] & ((1u << digit->bits[1]) - 1);
-    return high << digit->bits[1] | low;
+    return prefix >> digit.shift[0] & ((1u << digit.bits[0]) - 1);
 }
 
-static size_t digit_n(const struct digit *digit)
+static inline size_t digit_of(struct digit digit, uint64_t prefix)
 {
-    return (size_t)1 << (digit->bits[0] + digit->bits[1]);
+    const size_t low = prefix >> digit.shift[1] & ((1u << digit.bits[1]) - 1);
+    return high_of(digit, prefix) << digit.bits[1] | low;
+}
+
+static size_t digit_n(struct digit digit)
+{
+    return (size_t)1 << (digit.bits[0] + digit.bits[1]);
 }
 
 /* Which bits of the prefixes, those of the byte at `shift` and below, differ. */
@@ -145,15 +150,20 @@ static struct digit first_digit(struct ps_group *group, uint64_t difference)
     return digit;
 }
 
-static void count_digits(const struct ps_record *records, size_t n, const struct digit *digit, size_t count[256])
+static void count_digits(const struct ps_record *records, size_t n, struct digit digit, size_t count[256])
 {
     memset(count, 0, digit_n(digit) * sizeof *count);
+    if (digit.bits[1] == 0) { /* one byte: half the work for each record, here and below */
+        for (size_t i = 0; i < n; i++)
+            count[high_of(digit, records[i].prefix)]++;
+        return;
+    }
     for (size_t i = 0; i < n; i++)
         count[digit_of(digit, records[i].prefix)]++;
 }
 
 /* Distributes from `records` (read backwards when `descending`) to `to`, keeping the order. */
-static void distribute(const struct ps_record *records, struct ps_record *to, size_t n, const struct digit *digit,
+static void distribute(const struct ps_record *records, struct ps_record *to, size_t n, struct digit digit,
                        const size_t count[256], int descending)
 {
     size_t at[256], sum = 0;
@@ -164,6 +174,9 @@ static void distribute(const struct ps_record *records, struct ps_record *to, si
     if (descending)
         for (size_t i = n; i-- > 0;)
             to[at[digit_of(digit, records[i].prefix)]++] = records[i];
+    else if (digit.bits[1] == 0)
+        for (size_t i = 0; i < n; i++)
+            to[at[high_of(digit, records[i].prefix)]++] = records[i];
     else
         for (size_t i = 0; i < n; i++)
             to[at[digit_of(digit, records[i].prefix)]++] = records[i];
@@ -236,9 +249,9 @@ void ps_sort_group(const struct ps_order *order, struct ps_record *from, struct 
     while ((difference = find_difference(order, &group)) != 0) {
         const struct digit digit = first_digit(&group, difference);
         size_t count[256], largest = 0, largest_at = 0, at = 0;
-        count_digits(group.from, group.n, &digit, count);
-        distribute(group.from, group.other, group.n, &digit, count, 0);
-        for (size_t d = 0; d < digit_n(&digit); d++) {
+        count_digits(group.from, group.n, digit, count);
+        distribute(group.from, group.other, group.n, digit, count, 0);
+        for (size_t d = 0; d < digit_n(digit); d++) {
             if (count[d] > count[largest]) {
                 largest = d;
                 largest_at = at;
@@ -247,7 +260,7 @@ void ps_sort_group(const struct ps_order *order, struct ps_record *from, struct 
         }
         ps_swap_sides(&group);
         at = 0;
-        for (size_t d = 0; d < digit_n(&digit); d++) {
+        for (size_t d = 0; d < digit_n(digit); d++) {
             if (d != largest && count[d] > 0)
                 ps_sort_group(order, group.from + at, group.other + at, count[d], group.depth, group.shift, group.flip);
             at += count[d];
@@ -282,8 +295,8 @@ int ps_split_group(const struct ps_order *order, struct ps_group *group, size_t 
         return 0;
     }
     const struct digit digit = first_digit(group, difference);
-    count_digits(group->from, group->n, &digit, count);
-    distribute(group->from, group->other, group->n, &digit, count, is_reversed);
+    count_digits(group->from, group->n, digit, count);
+    distribute(group->from, group->other, group->n, digit, count, is_reversed);
     ps_swap_sides(group);
     return 1;
 }
