@@ -136,8 +136,8 @@ class Checker:
         self._pending: list[tuple[Chunk, Job]] = []
         self._workers = Workers(thread_n)
         n = self._workers.n + 2  # those that are pending, one that was read, and the one behind it
-        size = arena_bytes // n
-        self._arenas = [Arena(size - size % ALIGN_BYTES) for _ in range(n)]
+        size = max(arena_bytes // n // ALIGN_BYTES, 1) * ALIGN_BYTES
+        self._arenas = [Arena(size) for _ in range(n)]
         self._chunks = [Chunk(order, arena) for arena in self._arenas]  # that are not pending
 
     def check(self, reader: LineReader) -> tuple[int, bytes] | None:

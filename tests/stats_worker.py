@@ -22,7 +22,7 @@ from preload import preload
 from pysort import cli, plan, rounds, sorting
 from pysort.storage.iostats import IoStats
 
-TIMEOUT_S = 60
+TIMEOUT_S = 300  # a job that hangs has hung by then, however busy the machine is
 PIPE_CAPACITY_BYTES = 65536
 STATS_DESCRIPTOR = 200  # out of the way: the job is to find 3, 4, 5... free, under its limit too
 

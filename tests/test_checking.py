@@ -113,6 +113,15 @@ def test_a_disorder_is_found_on_each_side_of_each_border(kernel: ModuleType, thr
 
 
 @both_kernels
+@pytest.mark.parametrize("keys", range(len(KEYS)))
+def test_the_least_memory_is_enough_for_many_workers(kernel: ModuleType, keys: int) -> None:
+    lines = [b"%02d %d" % (i, 10 + i) for i in range(40)]
+    lines[30:32] = reversed(lines[30:32])
+    pieces = Pieces(in_pieces(b"\n".join(lines), 50))
+    assert check(make_order(kernel, keys), pieces, 8, plan.LEAST_MEMORY_BYTES) == (32, lines[31])
+
+
+@both_kernels
 @settings(max_examples=60)
 @given(
     seed=st.integers(0, 2**32),
