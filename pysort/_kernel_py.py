@@ -10,11 +10,12 @@ their buffers. What a record says is trusted.
 from __future__ import annotations
 
 import struct
-from heapq import heapify, heappop, heapreplace
 
-from pysort._kernel_py_counts import count_of, put_count, show, text_length
+from pysort._kernel_py_arguments import open_arena, open_program, require, require_records
+from pysort._kernel_py_counts import put_count, show, text_length
 from pysort._kernel_py_encode import COUNT, REVERSE, UNIQUE, Program, encode_reversed
 from pysort._kernel_py_locale import locale_facts, open_locale
+from pysort._kernel_py_merge import CURSOR_BYTES, MERGE_DONE, MERGE_FULL, bound, cut, merge, merge_state_bytes
 from pysort._kernel_py_records import (
     HEADER_BYTES,
     PREFIX,
@@ -63,41 +64,12 @@ __all__ = [
 
 NAME = "python"
 
-CURSOR_BYTES = 40
 PART_BYTES = 40
-MERGE_DONE = -1
-MERGE_FULL = -2
 
-_CURSOR = struct.Struct("=5Q")
 _PART = struct.Struct("=3QqQ")  # struct ps_part: start, n, depth, shift, flags
 _FIRST_SHIFT = 56  # of the part that is all records
 _DESCENDING, _SORTED = 1, 4  # its flags: see csrc/kernel.h
 _DROPPED = 0xFFFFFFFF  # offset of a record that PS_UNIQUE drops
-_MERGE = struct.Struct("=5Q")
-_NODE_BYTES = 16
-_ARENA_LIMIT = 1 << 32
-
-
-def _require(condition: bool, what: str) -> None:
-    if not condition:
-        raise ValueError(what)
-
-
-def _open_program(program: bytes, locale: Any) -> Program:
-    order = Program(program)
-    _require(locale is not None or not order.needs_locale, "the key program needs a locale")
-    return order
-
-
-def _open_arena(arena: Buffer) -> memoryview:
-    view = memoryview(arena).cast("B")
-    _require(len(view) < _ARENA_LIMIT, "the arena is not shorter than 4 GiB")
-    return view
-
-
-def _require_records(view: memoryview, top: int, n: int) -> None:
-    _require(0 <= top <= len(view) and top % RECORD_BYTES == 0, "top is not a record boundary")
-    _require(0 <= n <= top // RECORD_BYTES, "the records do not fit below top")
 
 
 def scan(
@@ -110,10 +82,10 @@ def scan(
     longest that was. In keyed order the prefixes are left as they were.
     """
     order = Program(program)
-    view = _open_arena(arena)
-    _require(0 <= start <= stop <= len(view), "the text is outside the arena")
-    _require_records(view, top, n_max)
-    _require(0 <= n <= n_max, "more records than n_max")
+    view = open_arena(arena)
+    require(0 <= start <= stop <= len(view), "the text is outside the arena")
+    require_records(view, top, n_max)
+    require(0 <= n <= n_max, "more records than n_max")
     text = view[start:stop].tobytes()
     at = longest = 0
     while n < n_max and (end := text.find(order.separator, at)) >= 0:
@@ -136,11 +108,11 @@ def encode(
     locale: what open_locale returned, or None where no segment asks for one. Returns the first record that found no
     room (or last) and the new end of the keys.
     """
-    order = _open_program(program, locale)
-    view = _open_arena(arena)
-    _require(0 <= first <= last, "the records are not a range")
-    _require_records(view, top, last)
-    _require(at >= 0 and limit <= len(view), "the keys are outside the arena")
+    order = open_program(program, locale)
+    view = open_arena(arena)
+    require(0 <= first <= last, "the records are not a range")
+    require_records(view, top, last)
+    require(at >= 0 and limit <= len(view), "the keys are outside the arena")
     for index in range(first, last):
         record_at = top - RECORD_BYTES * (index + 1)
         line_at, _ = SPAN.unpack_from(view, record_at + PREFIX.size)
@@ -161,19 +133,19 @@ def sort_part(program: bytes, locale: Any, arena: Buffer, top: int, n: int, part
     The result ascends from top - 16 * n on and addresses lines. The records that PS_UNIQUE drops are still there, with
     an offset of 0xFFFFFFFF, until `drop` has taken them out.
     """
-    order = _open_program(program, locale)
-    view = _open_arena(arena)
-    _require_records(view, top, 2 * n)
-    _require(len(bytes(part)) == _PART.size, "not a part of the records")
+    order = open_program(program, locale)
+    view = open_arena(arena)
+    require_records(view, top, 2 * n)
+    require(len(bytes(part)) == _PART.size, "not a part of the records")
     first, part_n, depth, shift, flags = _PART.unpack(part)
     at = top - RECORD_BYTES * n
     if flags == _SORTED:
-        _require(first + part_n <= n, "not a part of the records")
+        require(first + part_n <= n, "not a part of the records")
         for record_at in range(at + RECORD_BYTES * first, at + RECORD_BYTES * (first + part_n), RECORD_BYTES):
             RECORD.pack_into(view, record_at, 0, *span_of_line(order, view, record_at))
         return
     is_whole = (first, part_n, depth, shift) == (0, n, 0, _FIRST_SHIFT)
-    _require(is_whole and flags in (_DESCENDING, _DESCENDING | _SORTED), "not a part of the records")
+    require(is_whole and flags in (_DESCENDING, _DESCENDING | _SORTED), "not a part of the records")
     in_input_order = range(top - RECORD_BYTES, at - RECORD_BYTES, -RECORD_BYTES)
     keyed = [(order_of(order, locale, view, record_at), record_at) for record_at in in_input_order]
     keyed.sort(key=lambda item: item[0])
@@ -199,8 +171,8 @@ def drop(program: bytes, arena: Buffer, top: int, n: int) -> int:
     """Move the records together that are kept under PS_UNIQUE and PS_COUNT, when all parts are sorted. Returns their
     number. Under PS_COUNT the prefix of each is how many lines it stands for."""
     order = Program(program)
-    view = _open_arena(arena)
-    _require_records(view, top, n)
+    view = open_arena(arena)
+    require_records(view, top, n)
     if not order.flags & (UNIQUE | COUNT):
         return n
     first = top - RECORD_BYTES * n
@@ -225,18 +197,18 @@ def drop(program: bytes, arena: Buffer, top: int, n: int) -> int:
 def line(program: bytes, arena: Buffer, top: int, index: int) -> tuple[int, int]:
     """Offset and length of the line of record `index`, without its separator."""
     order = Program(program)
-    view = _open_arena(arena)
-    _require(index >= 0, "no such record")
-    _require_records(view, top, index + 1)
+    view = open_arena(arena)
+    require(index >= 0, "no such record")
+    require_records(view, top, index + 1)
     return span_of_line(order, view, top - RECORD_BYTES * (index + 1))
 
 
 def check(program: bytes, locale: Any, arena: Buffer, top: int, n: int) -> int:
     """The first of the n records below `top` that is out of order with the one before it: that compares less, or equal
     under PS_UNIQUE. n when there is none."""
-    order = _open_program(program, locale)
-    view = _open_arena(arena)
-    _require_records(view, top, n)
+    order = open_program(program, locale)
+    view = open_arena(arena)
+    require_records(view, top, n)
     previous = None
     for index in range(n):
         this = order_of(order, locale, view, top - RECORD_BYTES * (index + 1))
@@ -250,9 +222,9 @@ def check_text(program: bytes, arena: Buffer, start: int, stop: int) -> tuple[in
     """The same without records, in plain order alone: of the complete lines in arena[start:stop] the first that is out
     of order, and where it begins. Their number, and where the last one ends, when there is none."""
     order = Program(program)
-    view = _open_arena(arena)
-    _require(0 <= start <= stop <= len(view), "the text is outside the arena")
-    _require(not order.segments, "not the plain order")
+    view = open_arena(arena)
+    require(0 <= start <= stop <= len(view), "the text is outside the arena")
+    require(not order.segments, "not the plain order")
     *lines, _ = view[start:stop].tobytes().split(order.separator)
     at = start
     previous = None
@@ -270,7 +242,7 @@ def presorted(program: bytes, locale: Any, arena: Buffer, top: int, n: int) -> i
     0."""
     if check(program, locale, arena, top, n) == n:
         return 1
-    order, view = _open_program(program, locale), _open_arena(arena)
+    order, view = open_program(program, locale), open_arena(arena)
     orders = [order_of(order, locale, view, top - RECORD_BYTES * (index + 1)) for index in range(n)]
     return -1 if all(orders[i] < orders[i - 1] for i in range(1, n)) else 0
 
@@ -286,11 +258,11 @@ def gather(
     order = Program(program)
     view = memoryview(arena).cast("B")
     target = memoryview(out).cast("B")
-    _require(records_at >= 0 and records_at % RECORD_BYTES == 0, "records_at is no boundary")
-    _require(0 <= n <= (len(view) - records_at) // RECORD_BYTES, "the records reach too far")
-    _require(0 <= index <= n and skip >= 0, "there is no such line to go on with")
+    require(records_at >= 0 and records_at % RECORD_BYTES == 0, "records_at is no boundary")
+    require(0 <= n <= (len(view) - records_at) // RECORD_BYTES, "the records reach too far")
+    require(0 <= index <= n and skip >= 0, "there is no such line to go on with")
     resumed = _whole_line(order, view, records_at, index)[:-1] if index < n else b""
-    _require(skip <= len(resumed), "skip is beyond the line")
+    require(skip <= len(resumed), "skip is beyond the line")
     used = 0
     while index < n:
         line = _whole_line(order, view, records_at, index)
@@ -315,184 +287,8 @@ def show_counts(program: bytes, text: Buffer, out: Buffer) -> tuple[int, int]:
     """Copy counted lines into `out`, each behind its count as uniq -c shows it, as long as they fit whole. Returns
     where the first line begins that is not complete or did not fit, and the number of bytes written."""
     order = Program(program)
-    _require(bool(order.flags & COUNT), "the key program counts no lines")
+    require(bool(order.flags & COUNT), "the key program counts no lines")
     target = memoryview(out).cast("B")
     at, shown = show(order.separator, bytes(text), len(target))
     target[: len(shown)] = shown
     return at, len(shown)
-
-
-def merge_state_bytes(cursor_n: int) -> int:
-    """Size of the state that `merge` keeps between calls; all zero before the first."""
-    return _MERGE.size + _NODE_BYTES * cursor_n
-
-
-class _Cursor:
-    """One run under merge: struct ps_cursor, checked, with its window of the arena."""
-
-    __slots__ = ("base", "last", "n", "next", "top", "window")
-
-    def __init__(self, view: memoryview, cursors: memoryview, index: int) -> None:
-        fields: tuple[int, ...] = _CURSOR.unpack_from(cursors, CURSOR_BYTES * index)
-        self.base, self.top, self.n, self.next, self.last = fields
-        _require(self.base + self.top <= len(view), "a window is outside the arena")
-        _require((self.base + self.top) % PREFIX.size == 0, "a window's top is not aligned")
-        _require(self.next <= self.n <= self.top // RECORD_BYTES, "records outside their window")
-        self.window = view[self.base : self.base + self.top]
-
-    def order(self, program: Program, locale: Any, index: int) -> list[Any]:
-        return order_of(program, locale, self.window, self.top - RECORD_BYTES * (index + 1))
-
-    def line(self, program: Program, index: int) -> bytes:
-        offset, length = span_of_line(program, self.window, self.top - RECORD_BYTES * (index + 1))
-        return self.window[offset : offset + length].tobytes()
-
-    def count(self, program: Program) -> int:
-        """Of the next line."""
-        offset, length = span_of_line(program, self.window, self.top - RECORD_BYTES * (self.next + 1))
-        behind = self.window[offset + length :].tobytes()
-        return count_of(behind[: behind.index(program.separator)])
-
-    def kind(self, program: Program, locale: Any, index: int) -> Any:
-        """What lines have in common of which one is kept."""
-        if program.flags & UNIQUE:
-            return self.order(program, locale, index)
-        return self.line(program, index) if program.flags & COUNT else None
-
-
-class _Output:
-    """What is merged goes here. skip: bytes of what is being put that are there already. count: of the line put last,
-    0 where it has been put."""
-
-    __slots__ = ("_separator", "_target", "count", "skip", "used")
-
-    def __init__(self, target: memoryview, separator: bytes, skip: int, count: int) -> None:
-        self._target = target
-        self._separator = separator
-        self.skip = skip
-        self.count = count
-        self.used = 0
-
-    def put(self, text: bytes) -> bool:
-        """What fits. Returns whether all is there."""
-        part = text[self.skip : self.skip + len(self._target) - self.used]
-        self._target[self.used : self.used + len(part)] = part
-        self.used += len(part)
-        is_whole = self.skip + len(part) == len(text)
-        self.skip = 0 if is_whole else self.skip + len(part)
-        return is_whole
-
-    def put_count(self) -> bool:
-        """What is left of the line put last, likewise."""
-        if self.count and not self.put(put_count(self.count) + self._separator):
-            return False
-        self.count = 0
-        return True
-
-
-def merge(
-    program: bytes, locale: Any, arena: Buffer, cursors: Buffer, cursor_n: int, merge_state: Buffer, out: Buffer
-) -> tuple[int, int]:
-    """Merge lines into `out`: returns why it stopped, and the number of bytes written.
-
-    It stops with MERGE_DONE, with MERGE_FULL, or with the index of the hungry run. Of the state
-    only `skip`, `emitted` and `count` are used here: the tree is built anew in every call.
-    """
-    order = _open_program(program, locale)
-    view, cursor_view, state, target = (memoryview(buffer).cast("B") for buffer in (arena, cursors, merge_state, out))
-    _require(0 < cursor_n <= len(cursor_view) // CURSOR_BYTES, "fewer cursors than cursor_n")
-    _require(len(state) == merge_state_bytes(cursor_n), "not the state of so many cursors")
-    runs = [_Cursor(view, cursor_view, index) for index in range(cursor_n)]
-    status, used = _merge_runs(order, locale, runs, state, target)
-    for index, run in enumerate(runs):
-        _CURSOR.pack_into(cursor_view, CURSOR_BYTES * index, run.base, run.top, run.n, run.next, run.last)
-    return status, used
-
-
-def _unread(
-    program: bytes, locale: Any, arena: Buffer, cursors: Buffer, cursor_n: int, places: Buffer
-) -> tuple[list[_Cursor], list[list[list[Any]]], memoryview]:
-    """The runs under merge, what all their records compare by, and the places as numbers."""
-    order = _open_program(program, locale)
-    view, cursor_view, place_view = (memoryview(buffer).cast("B") for buffer in (arena, cursors, places))
-    _require(0 < cursor_n <= len(cursor_view) // CURSOR_BYTES, "fewer cursors than cursor_n")
-    _require(cursor_n <= len(place_view) // PREFIX.size, "fewer places than cursor_n")
-    runs = [_Cursor(view, cursor_view, index) for index in range(cursor_n)]
-    # Equal records go by the run and as they lie, unless equal ones are dropped: no cut goes through them then.
-    keys = [
-        [run.order(order, locale, at) + ([] if order.flags & (UNIQUE | COUNT) else [i, at]) for at in range(run.n)]
-        for i, run in enumerate(runs)
-    ]
-    return runs, keys, place_view.cast("Q")
-
-
-def bound(program: bytes, locale: Any, arena: Buffer, cursors: Buffer, cursor_n: int, places: Buffer) -> None:
-    """Into places, 8 bytes each: the first unread record of each run that must not be merged before more of a run has
-    been read. The runs are sorted."""
-    runs, keys, found = _unread(program, locale, arena, cursors, cursor_n, places)
-    ends = [(keys[i][-1], i) for i, run in enumerate(runs) if not run.last and run.next < run.n]
-    is_hungry = any(run.next >= run.n and not run.last for run in runs)
-    end, first = min(ends, key=lambda item: item[0]) if ends else (None, None)
-    for i, run in enumerate(runs):
-        found[i] = run.n
-        if end is not None:
-            found[i] = next((at for at in range(run.next, run.n) if not keys[i][at] < end), run.n)
-        if i == first and not Program(program).flags & (UNIQUE | COUNT):
-            found[i] = run.n
-        if is_hungry:
-            found[i] = run.next
-
-
-def cut(
-    program: bytes, locale: Any, arena: Buffer, cursors: Buffer, cursor_n: int, at: int, index: int, places: Buffer
-) -> None:
-    """Into places: the first unread record of each run that does not go before record `index` of run `at`."""
-    runs, keys, found = _unread(program, locale, arena, cursors, cursor_n, places)
-    _require(0 <= at < cursor_n and 0 <= index < runs[at].n, "no such record")
-    for i, run in enumerate(runs):
-        found[i] = next((k for k in range(run.next, run.n) if not keys[i][k] < keys[at][index]), run.n)
-
-
-def _merge_runs(
-    program: Program, locale: Any, runs: list[_Cursor], state: memoryview, target: memoryview
-) -> tuple[int, int]:
-    started, hungry, skip, emitted, count = _MERGE.unpack_from(state)
-    _require(emitted <= len(runs), "the last line came from no cursor")
-    counts = bool(program.flags & COUNT)
-    previous = None
-    if program.flags & (UNIQUE | COUNT) and emitted:
-        _require(runs[emitted - 1].next > 0, "the line read last is not in its window")
-        previous = runs[emitted - 1].kind(program, locale, runs[emitted - 1].next - 1)
-    out = _Output(target, program.separator, skip, count)
-    heads = []
-    for index, run in enumerate(runs):
-        if run.next < run.n:
-            heads.append((run.order(program, locale, run.next), index))
-        elif not run.last:
-            return index, 0
-    heapify(heads)
-    status = MERGE_DONE
-    while heads:
-        _, index = heads[0]
-        run = runs[index]
-        kind = run.kind(program, locale, run.next)
-        if out.skip or previous is None or kind != previous:
-            end = b"" if counts else program.separator
-            if not (out.put_count() and out.put(run.line(program, run.next) + end)):
-                status = MERGE_FULL
-                break
-            emitted, previous = index + 1, kind
-        if counts:
-            out.count += run.count(program)
-        run.next += 1
-        if run.next < run.n:
-            heapreplace(heads, (run.order(program, locale, run.next), index))
-        elif run.last:
-            heappop(heads)
-        else:
-            status = index
-            break
-    if status == MERGE_DONE and not out.put_count():
-        status = MERGE_FULL
-    _MERGE.pack_into(state, 0, started, hungry, out.skip, emitted, out.count)
-    return status, out.used

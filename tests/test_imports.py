@@ -28,6 +28,8 @@ LAYERS = [
     ["_kernel_py_orderings"],
     ["_kernel_py_encode"],
     ["_kernel_py_records"],
+    ["_kernel_py_arguments"],
+    ["_kernel_py_merge"],
     ["_kernel_py", "_kernel"],
     ["kernel", "storage", "keys"],
     ["plan", "manpage", "stats"],

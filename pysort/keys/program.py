@@ -1,4 +1,4 @@
-"""Compiling keys to the key program that the kernel runs, in the layout of csrc/kernel.h."""
+"""Compiling keys to the key program that the kernel runs, in the layout of csrc/program.h."""
 
 from __future__ import annotations
 

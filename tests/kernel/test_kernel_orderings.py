@@ -504,7 +504,7 @@ def test_strxfrm_is_what_a_transformed_key_digests(kernel: ModuleType) -> None:
 
 
 def test_constants_are_those_of_the_header() -> None:
-    header = (Path(program.__file__).parent.parent / "csrc" / "kernel.h").read_text()
+    header = (Path(program.__file__).parent.parent / "csrc" / "program.h").read_text()
     for name in ("HUMAN", "MONTH", "GENERAL", "VERSION", "RANDOM"):
         assert f"#define PS_{name} {getattr(program, name)}u" in header
     assert f"#define PS_SEG_COLLATED {program.COLLATED}u" in header

@@ -16,7 +16,7 @@ import pysort
 from pysort import _kernel_py_encode
 from pysort.keys import program as key_program
 
-HEADER = Path(pysort.__file__).parent / "csrc" / "kernel.h"
+HEADER = Path(pysort.__file__).parent / "csrc" / "program.h"
 Twins = tuple[ModuleType, ModuleType]
 CONSTANTS = {
     "REVERSE": "PS_REVERSE",
