@@ -7,7 +7,7 @@ from pysort.errors import SortError
 from pysort.plan import merge_pass
 from pysort.runs import RunGenerator
 from pysort.storage.handle import NO_MORE_DESCRIPTORS
-from pysort.storage.workers import Workers
+from pysort.storage.workers import Workers, write_pieces
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from pysort.storage.readers import InputReader
     from pysort.storage.spill import SpillSpace
     from pysort.storage.spillfile import SpilledRun
-    from pysort.storage.workers import Job
 
     Write = Callable[[memoryview], None]
     OpenInput = Callable[..., InputReader]  # name, number of readers at a time, what it counts with
@@ -78,7 +77,7 @@ class Sorter:
         """Sort all lines of the inputs. Raises SortError."""
         generator, runs = self._generate(inputs)
         if runs:
-            self._write(self._merged_all(runs), write)
+            write_pieces(self._merged_all(runs), write, self._workers, self._tick)
             return
         for piece in generator.pieces():
             write(piece)
@@ -102,7 +101,7 @@ class Sorter:
         for i, name in enumerate(names):
             if is_output(name):  # gone as soon as the first line is written: it becomes a run
                 sources[i], _ = self._merge_to_run([name])
-        self._write(self._merged_all(sources), write)
+        write_pieces(self._merged_all(sources), write, self._workers, self._tick)
 
     def _generate(self, inputs: Readable) -> tuple[RunGenerator, list[Source]]:
         self._generator = generator = RunGenerator(
@@ -160,7 +159,7 @@ class Sorter:
         """Merge as many of the sources as can be opened. Returns the run and their number."""
         writer = self._spill.start_run()  # before the inputs have taken every descriptor
         readers = self._open(sources)
-        self._write(self._merged(readers), writer.write)
+        write_pieces(self._merged(readers), writer.write, self._workers, self._tick)
         return writer.finish(), len(readers)
 
     def _open(self, sources: Sequence[Source]) -> list[Reader]:
@@ -235,30 +234,6 @@ class Sorter:
         from pysort.finishing import first_lines
 
         return first_lines(self._plan.top_n, self._order.separator, pieces)
-
-    def _write(self, pieces: Pieces, write: Write) -> None:
-        """Have a worker write each piece while the next one is made."""
-
-        def job(piece: memoryview) -> Callable[[], int]:
-            def call() -> int:
-                write(piece)
-                return 0
-
-            return call
-
-        writing: Job | None = None
-        try:
-            for piece in pieces:
-                if writing is not None:
-                    writing.wait()
-                writing = self._workers.submit(job(piece), urgent=True)
-                self._tick()
-            if writing is not None:
-                writing.wait()
-        finally:
-            if writing is not None:
-                writing.give_up()
-            pieces.close()
 
     def _forecast(self, readers: Sequence[Reader]) -> Forecast | None:
         run_bytes = self._plan.run_ahead_bytes(self._spill.counters.held_bytes)

@@ -7,8 +7,8 @@ it, and encodes their keys into blocks that it takes wherever the buffer has gro
 its last complete line begins the next one: where it is, or moved if keys have been put behind it. So reading, splitting
 and encoding go on at the same time; without workers they take turns, by the same code.
 
-When there is no room for a line or its key the buffer is full: that line and all that was read behind it stay for the
-next run, as text. Stable sorting needs no more than that, records being in the order of the lines.
+When a line or its key has no room the buffer is full: that line and all that was read behind it stay for the next run.
+Stable sorting needs no more than that, records being in the order of the lines.
 """
 
 from __future__ import annotations
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
     Read = Callable[[memoryview], int]
 
-# Lines that a piece is at first given records for: one for so many bytes. More are given when these are used up.
-LINE_BYTES = 16
+LINE_BYTES = 16  # one record for so many is what a piece is given at first, and more when these are used up
 KEY_BYTES = 24  # of header and key, as long as nothing is known
 COST = 4  # of text in a buffer, likewise
 
@@ -110,8 +109,6 @@ class SortBuffer:
         self._text = Text(0)
         self.longest = 0
         self.n = 0
-
-    # Loading ----------------------------------------------------------------------------------------------------------
 
     def begin(self, behind: SortBuffer, before: bytes = b"") -> None:
         """Empty, but for the text that waits in a full buffer, another one or this; and before that the complete lines

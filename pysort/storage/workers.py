@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from _queue import SimpleQueue
     from collections import deque
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Generator, Iterable
 else:
     from _collections import deque
 
@@ -186,6 +186,34 @@ def wait_all(jobs: Iterable[Job]) -> None:
                 failure = error
     if failure is not None:
         raise failure
+
+
+def write_pieces(
+    pieces: Generator[memoryview], write: Callable[[memoryview], None], workers: Workers, tick: Callable[[], None]
+) -> None:
+    """Have a worker write each piece while the next one is made. A piece is good until the next but one is asked for.
+    tick: called after each of them. Raises what making or writing them does, and tick()."""
+
+    def job(piece: memoryview) -> Callable[[], int]:
+        def call() -> int:
+            write(piece)
+            return 0
+
+        return call
+
+    writing: Job | None = None
+    try:
+        for piece in pieces:
+            if writing is not None:
+                writing.wait()
+            writing = workers.submit(job(piece), urgent=True)
+            tick()
+        if writing is not None:
+            writing.wait()
+    finally:
+        if writing is not None:
+            writing.give_up()
+        pieces.close()
 
 
 def _work(waiting: Waiting, ended: object) -> None:
