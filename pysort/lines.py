@@ -187,7 +187,7 @@ class SortedLines(Generic[AnyStr]):
     ) -> None:
         """Reads all items. Raises what that raises, and SortError."""
         _, access = accesses(options, plan.map_bytes, plan.run_read_bytes, plan.free_bytes)
-        self._spill = spill_space(options, plan, environment, access, stats, warn=lambda _: None)
+        self._spill = spill_space(order, options, plan, environment, access, stats, warn=lambda _: None)
         self._lines: Iterator[AnyStr] = _closed()
         self._pieces: Generator[memoryview] = _closed()
         self._sorter = sorter = Sorter(order, plan, self._spill, stats, tick=herald)

@@ -66,7 +66,7 @@ def sort(
             raise
         return reader if filters is None else filters.put_before(reader)
 
-    with output, spill_space(options, plan, environment, run_access, stats, warn) as spill:
+    with output, spill_space(order, options, plan, environment, run_access, stats, warn) as spill:
         sorter = Sorter(order, plan, spill, stats, before_pass, tick)
         try:
             if options.merge:
@@ -82,6 +82,7 @@ def sort(
 
 
 def spill_space(
+    order: Order,
     options: Options,
     plan: SortPlan,
     environment: Environment,
@@ -99,6 +100,7 @@ def spill_space(
         codec=load_codec(options.compress),
         needed_bytes=plan.input_bytes,
         dirty_bytes=plan.dirty_bytes,
+        kernel=order.kernel,
     )
 
 

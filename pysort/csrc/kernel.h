@@ -394,4 +394,12 @@ int ps_bound(const struct ps_program *program, const struct ps_locale *locale, c
 int ps_cut(const struct ps_program *program, const struct ps_locale *locale, const uint8_t *arena,
            const struct ps_cursor *cursors, size_t cursor_n, size_t at, uint64_t index, uint64_t *places);
 
+/* checksum.c -------------------------------------------------------------------------------------------------------
+ * CRC-32 of bytes that are cut into blocks; `filled` < block_bytes of the first one, and their checksum *value, went
+ * before. Those of blocks that are full go to `blocks`; returns how many, and in *value that of the last one if it is not.
+ * Not where ps_can_checksum() returns 0. */
+int ps_can_checksum(void);
+
+size_t ps_checksum(const uint8_t *bytes, size_t n, size_t block_bytes, size_t filled, uint32_t *value, uint32_t *blocks);
+
 #endif

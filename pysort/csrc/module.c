@@ -333,6 +333,35 @@ static PyObject *copy_guarded(PyObject *self, PyObject *tuple)
     return came;
 }
 
+static PyObject *checksum(PyObject *self, PyObject *tuple)
+{
+    (void)self;
+    struct arguments args = {0};
+    Py_ssize_t block_bytes, filled;
+    unsigned int value;
+    if (!PyArg_ParseTuple(tuple, "y*nnIw*:checksum", &args.arena, &block_bytes, &filled, &value, &args.out)) {
+        ps_release(&args);
+        return NULL;
+    }
+    if (block_bytes < 1 || filled < 0 || filled >= block_bytes)
+        return ps_refuse(&args, "not a block that has room");
+    if ((args.out.len > 0 && (uintptr_t)args.out.buf % sizeof(uint32_t) != 0) ||
+        ((size_t)filled + (size_t)args.arena.len) / (size_t)block_bytes > (size_t)args.out.len / sizeof(uint32_t))
+        return ps_refuse(&args, "no room for the checksums");
+    uint32_t last = value;
+    size_t n = 0;
+    WITHOUT_GIL(args.arena.len, n = ps_checksum(args.arena.buf, (size_t)args.arena.len, (size_t)block_bytes,
+                                                (size_t)filled, &last, args.out.buf));
+    ps_release(&args);
+    return Py_BuildValue("nk", (Py_ssize_t)n, (unsigned long)last);
+}
+
+/* Where the processor can: Python's own is as fast elsewhere. */
+static PyMethodDef checksum_methods[] = {
+    {"checksum", checksum, METH_VARARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
 static PyMethodDef methods[] = {
     {"scan", scan, METH_VARARGS, NULL},
     {"encode", encode, METH_VARARGS, NULL},
@@ -366,7 +395,7 @@ static int fill_module(PyObject *module)
         PyModule_AddIntConstant(module, "MERGE_DONE", PS_MERGE_DONE) < 0 ||
         PyModule_AddIntConstant(module, "MERGE_FULL", PS_MERGE_FULL) < 0)
         return -1;
-    return 0;
+    return ps_can_checksum() ? PyModule_AddFunctions(module, checksum_methods) : 0;
 }
 
 static PyModuleDef_Slot slots[] = {

@@ -102,7 +102,7 @@ class PackedRunWriter(RunWriter):
 
     def _store(self, piece: memoryview, length: int) -> None:
         """Store a block that was `length` bytes before."""
-        self._checksums.append(zlib.crc32(piece))
+        self._checksums.values.append(zlib.crc32(piece))
         self._ends.append((self._ends[-1] if self._ends else 0) + len(piece))
         while len(piece):
             piece = piece[self._append(piece) :]
@@ -163,7 +163,7 @@ class PackedRunReader(RunReader):
             end = self._packing.ends[(self.position + at) // self._run.block_bytes]
             piece = view[base + start : base + end]
             offset = self.position + at
-            if zlib.crc32(piece) != self._run.checksums[offset // self._run.block_bytes]:
+            if zlib.crc32(piece) != self._run.checksums.values[offset // self._run.block_bytes]:
                 raise self._error(offset, b"checksum mismatch")
             block[:] = piece if len(piece) == len(block) else self._expanded(piece, len(block), offset)
             start = end

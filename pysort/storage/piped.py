@@ -27,7 +27,7 @@ class CompressedRunWriter(RunWriter):
 
     def write(self, view: memoryview) -> None:
         """Raises SortError `write failed: ...` also when the program reads no more."""
-        self._add_checksums(view)
+        self._checksums.add(view)
         while len(view):
             takes_input, has_output = self._child.ready()
             if has_output:

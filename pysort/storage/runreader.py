@@ -10,8 +10,6 @@ there is none left, that window is read by pread.
 
 from __future__ import annotations
 
-import zlib
-
 from pysort.storage.advice import Advisor, advise
 from pysort.storage.hints import HintResult
 from pysort.storage.positional import ALIGN_BYTES, CutShort, note_refusal, open_positional
@@ -175,11 +173,9 @@ class RunReader:
 
     def _verify(self, view: memoryview) -> None:
         block_bytes = self._run.block_bytes
-        for at in range(0, len(view), block_bytes):
-            offset = self.position + at
-            expected = self._run.checksums[offset // block_bytes]
-            if zlib.crc32(view[at : at + block_bytes]) != expected:
-                raise self._error(offset, b"checksum mismatch")
+        wrong = self._run.checksums.first_wrong(view, self.position // block_bytes)
+        if wrong is not None:
+            raise self._error(wrong * block_bytes, b"checksum mismatch")
 
     def _error(self, offset: int, reason: bytes | OSError) -> SortError:
         directory = self._run.directory if self._file is None else self._file.directory

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import errno
-import zlib
-from array import array
 
+from pysort.storage.checksum import Checksums
 from pysort.storage.handle import FULL
 from pysort.storage.spillfile import Extent, SpilledRun, WriteOutError, run_error
 
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from pysort.errors import SortError
+    from pysort.storage.checksum import Checksum
     from pysort.storage.compressor import Compressor
     from pysort.storage.iostats import IoStats, SpillCounters
     from pysort.storage.spillfile import SpillFile
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         """What a writer asks of SpillSpace."""
 
         block_bytes: int
+        checksum: Checksum
         counters: SpillCounters
         stats: IoStats
 
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 class RunWriter:
     """Takes a run in pieces of any size; made by SpillSpace.start_run."""
 
-    __slots__ = ("_checksum", "_checksums", "_compressor", "_extents", "_file", "_full", "_index", "_space", "length")
+    __slots__ = ("_checksums", "_compressor", "_extents", "_file", "_full", "_index", "_space", "length")
 
     def __init__(self, space: Space, file: SpillFile, index: int, compressor: Compressor | None = None) -> None:
         self._space = space
@@ -44,15 +45,14 @@ class RunWriter:
         self._index = index
         self._compressor = compressor
         self._extents: list[Extent] = []
-        self._checksums = array("I")
+        self._checksums = Checksums(space.checksum, space.block_bytes)
         self._full: list[bytes] = []  # directories that have just refused bytes
-        self._checksum = 0  # of the block that is not full yet
         self.length = 0
 
     def write(self, view: memoryview) -> None:
         """Raises SortError `write failed: DIRECTORY: REASON (run N, offset M)`, and what space is needed and free where
         that is the reason; the run is lost."""
-        self._add_checksums(view)
+        self._checksums.add(view)
         while len(view):
             n = self._append(view)
             self._count(n)
@@ -62,18 +62,6 @@ class RunWriter:
         """The run is longer by n bytes of lines."""
         self.length += n
         self._space.stats.line_bytes += n
-
-    def _add_checksums(self, view: memoryview) -> None:
-        block_bytes = self._space.block_bytes
-        filled = self.length % block_bytes
-        while len(view):
-            piece = view[: block_bytes - filled]
-            self._checksum = zlib.crc32(piece, self._checksum)
-            filled += len(piece)
-            if filled == block_bytes:
-                self._checksums.append(self._checksum)
-                self._checksum = filled = 0
-            view = view[len(piece) :]
 
     def _append(self, view: memoryview) -> int:
         file = self._file
@@ -113,8 +101,7 @@ class RunWriter:
 
     def finish(self) -> SpilledRun:
         space = self._space
-        if len(self._checksums) * space.block_bytes < self.length:
-            self._checksums.append(self._checksum)
+        self._checksums.end()
         self._file.align()
         space.counters.runs_n += 1
         return SpilledRun(

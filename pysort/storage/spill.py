@@ -17,8 +17,10 @@ from pysort.storage.iostats import IoStats, SpillCounters
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
     from pysort.storage.access import Access
+    from pysort.storage.checksum import Checksum
     from pysort.storage.codecs import Codec
     from pysort.storage.compressor import Compressor
     from pysort.storage.runreader import RunReader
@@ -36,7 +38,7 @@ class SpillSpace:
     of reading, of checksums and of compression. access: how runs are read. compressor: the program that runs pass
     through. codec: what compresses them otherwise.
     needed_bytes: most that all runs together take at one time, None where that is not known. dirty_bytes: that may wait
-    in memory to be written to each directory, LEAST_DIRTY_BYTES at least.
+    in memory to be written to each directory, LEAST_DIRTY_BYTES at least. kernel: computes checksums if it can.
     """
 
     __slots__ = (
@@ -46,8 +48,10 @@ class SpillSpace:
         "_directories",
         "_dirty_bytes",
         "_files",
+        "_kernel",
         "_needed_bytes",
         "block_bytes",
+        "checksum",
         "counters",
         "stats",
     )
@@ -63,6 +67,7 @@ class SpillSpace:
         codec: Codec | None = None,
         needed_bytes: int | None = None,
         dirty_bytes: int = 0,
+        kernel: Any = None,
     ) -> None:
         self._directories = directories
         self.block_bytes = block_bytes
@@ -71,6 +76,8 @@ class SpillSpace:
         self._compressor = compressor
         self._codec = codec
         self._needed_bytes = needed_bytes
+        self.checksum: Checksum  # of blocks, from the first run on
+        self._kernel = kernel
         self._dirty_bytes = max(dirty_bytes, LEAST_DIRTY_BYTES)
         self._files: list[SpillFile] = []
         self.counters = SpillCounters()
@@ -79,6 +86,9 @@ class SpillSpace:
         """workers: that may help whoever writes the run, who must be none of them. Raises SortError `cannot create
         temporary file in 'DIRECTORY': ...`."""
         try:  # while there is a descriptor to load them with; without one the file is not to be had either
+            from pysort.storage.checksum import checksum_of
+
+            self.checksum = checksum_of(self._kernel)
             import pysort.storage.runreader
             import pysort.storage.runwriter
             import pysort.storage.space  # noqa: F401

@@ -22,6 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from array import array
 
+    from pysort.storage.checksum import Checksums
     from pysort.storage.codecs import Codec
     from pysort.storage.compressor import Compressor
     from pysort.storage.hints import Strategy
@@ -194,7 +195,7 @@ class Packing:
 
 class SpilledRun:
     """A run on disk: `length` bytes, in `stored_bytes` bytes of extents, one after the other. More than one extent only
-    where a file could not grow. checksums: the crc32 of each block_bytes of the run, the last block being what is left;
+    where a file could not grow. checksums: of each block_bytes of the run, the last block being what is left;
     of what is stored of them if the run is packed. index: 0 for the first run of the job. compressor: the program that
     makes the run out of the extents. packing: how its blocks are compressed. Without either the extents are the run.
     """
@@ -217,7 +218,7 @@ class SpilledRun:
         directory: bytes,
         length: int,
         extents: list[Extent],
-        checksums: array[int],
+        checksums: Checksums,
         block_bytes: int,
         compressor: Compressor | None = None,
     ) -> None:

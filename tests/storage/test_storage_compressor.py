@@ -73,7 +73,7 @@ def test_a_run_comes_back_as_it_was(n, piece, tmp_path, program):
     with make_space(tmp_path, program(REVERSER)) as space:
         run = spill(space, data, piece)
         assert stored(run) == bytes(byte ^ 128 for byte in data)
-        assert (run.length, run.stored_bytes, len(run.checksums)) == (n, n, -(-n // BLOCK))
+        assert (run.length, run.stored_bytes, len(run.checksums.values)) == (n, n, -(-n // BLOCK))
         with space.open_run(run) as reader:
             assert read_all(reader) == data
             assert (reader.position, reader.remaining) == (n, 0)

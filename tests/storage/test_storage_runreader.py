@@ -59,7 +59,7 @@ def test_any_writes_come_back_through_any_reads(
         spilled = [spill(space, *pieces) for pieces in runs]
         assert [run.length for run in spilled] == [sum(map(len, pieces)) for pieces in runs]
         for run in spilled:
-            assert len(run.checksums) == -(-run.length // block_bytes)
+            assert len(run.checksums.values) == -(-run.length // block_bytes)
         readers = [space.open_run(run) for run in spilled]
         got = read_in_turns(readers, [n * block_bytes for n in blocks_n], release)
         assert got == [b"".join(pieces) for pieces in runs]
