@@ -1,6 +1,16 @@
 """pysort: GNU sort's exact bytes, several times faster, for files bigger than memory."""
 
-__all__ = ["SortError", "SortedLines", "__version__", "check", "merge", "sort_file", "sort_lines"]
+__all__ = [
+    "FileSettings",
+    "Settings",
+    "SortError",
+    "SortedLines",
+    "__version__",
+    "check",
+    "merge",
+    "sort_file",
+    "sort_lines",
+]
 __version__ = "0.1.0"
 
 TYPE_CHECKING = False
@@ -8,6 +18,7 @@ if TYPE_CHECKING:
     from pysort.api import check, merge, sort_file, sort_lines
     from pysort.errors import SortError
     from pysort.lines import SortedLines
+    from pysort.settings import FileSettings, Settings
 
 
 def __getattr__(name: str) -> object:

@@ -28,17 +28,20 @@ class Environment:
 
     total_bytes, available_bytes: the machine's memory, and what is free or can be freed at once. swap_bytes: free.
     cgroup_bytes, cgroup_available_bytes: tightest limit of our control groups, and least room.
-    data_limit_bytes, address_space_limit_bytes, rss_limit_bytes: soft rlimits.
+    data_limit_bytes, address_space_limit_bytes, rss_limit_bytes: soft rlimits. data_bytes, address_space_bytes: what
+    this process, which may be a program that is about to sort, has of these already.
     descriptor_limit_n: soft RLIMIT_NOFILE. cpu_n: CPUs that this process may run on.
     temporary_directory: TMPDIR, which may be empty, else /tmp.
     """
 
     __slots__ = (
+        "address_space_bytes",
         "address_space_limit_bytes",
         "available_bytes",
         "cgroup_available_bytes",
         "cgroup_bytes",
         "cpu_n",
+        "data_bytes",
         "data_limit_bytes",
         "descriptor_limit_n",
         "rss_limit_bytes",
@@ -58,6 +61,8 @@ class Environment:
         data_limit_bytes: int | None = None,
         address_space_limit_bytes: int | None = None,
         rss_limit_bytes: int | None = None,
+        data_bytes: int = 0,
+        address_space_bytes: int = 0,
         descriptor_limit_n: int | None = None,
         cpu_n: int = 1,
         temporary_directory: bytes = b"/tmp",
@@ -70,6 +75,8 @@ class Environment:
         self.data_limit_bytes: Final = data_limit_bytes
         self.address_space_limit_bytes: Final = address_space_limit_bytes
         self.rss_limit_bytes: Final = rss_limit_bytes
+        self.data_bytes: Final = data_bytes
+        self.address_space_bytes: Final = address_space_bytes
         self.descriptor_limit_n: Final = descriptor_limit_n
         self.cpu_n: Final = cpu_n
         self.temporary_directory: Final = temporary_directory
@@ -79,6 +86,7 @@ class Environment:
         """environ: os.environb. root: a directory that /proc and /sys are looked up under."""
         total, available, swap = _machine_memory(root)
         cgroup, cgroup_available = _cgroup_memory(root)
+        address_space, data = _own_memory(root)
         return cls(
             total_bytes=total,
             available_bytes=available,
@@ -88,6 +96,8 @@ class Environment:
             data_limit_bytes=_soft_limit("RLIMIT_DATA"),
             address_space_limit_bytes=_soft_limit("RLIMIT_AS"),
             rss_limit_bytes=_soft_limit("RLIMIT_RSS"),
+            data_bytes=data,
+            address_space_bytes=address_space,
             descriptor_limit_n=_soft_limit("RLIMIT_NOFILE"),
             cpu_n=_cpu_n(),
             temporary_directory=environ.get(b"TMPDIR", b"/tmp"),
@@ -133,12 +143,14 @@ class Environment:
         return shares
 
     def _limit_shares(self) -> list[tuple[int, str]]:
-        """What may be allocated. Two sort buffers and Python's own must find room, so half of each limit."""
+        """What may be allocated. Two sort buffers and Python's own must find room: half of what each limit leaves."""
         shares = []
-        if self.data_limit_bytes is not None:
-            shares.append((self.data_limit_bytes // 2, "half of the limit on data, ulimit -d"))
-        if self.address_space_limit_bytes is not None:
-            shares.append((self.address_space_limit_bytes // 2, "half of the limit on address space, ulimit -v"))
+        for limit, used, words in (
+            (self.data_limit_bytes, self.data_bytes, "data, ulimit -d"),
+            (self.address_space_limit_bytes, self.address_space_bytes, "address space, ulimit -v"),
+        ):
+            if limit is not None:
+                shares.append((max(limit - used, 0) // 2, f"half of what is left of the limit on {words}"))
         return shares
 
     def granted_memory(self, size: SizeSpec) -> tuple[int, str]:
@@ -217,6 +229,12 @@ def _machine_memory(root: str) -> tuple[int | None, int | None, int]:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"), None, 0
     except (OSError, ValueError):
         return None, None, 0
+
+
+def _own_memory(root: str) -> tuple[int, int]:
+    """Address space and data of this process, 0 where they are not known."""
+    pages = [_number(word) or 0 for word in _read(f"{root}/proc/self/statm").split()]
+    return (pages[0] * resource.getpagesize(), pages[5] * resource.getpagesize()) if len(pages) > 5 else (0, 0)
 
 
 class _Version:

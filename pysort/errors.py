@@ -94,10 +94,10 @@ class SortError(Exception):
     def _message(self, next_message: bytes, charset: Charset) -> bytes:
         out = b""
         for part in self.parts:
-            if part is NEXT_MESSAGE:
-                out += next_message
-            else:
-                out += _set(part, charset) if isinstance(part, Quoted) else part
+            if not isinstance(part, Quoted):
+                out += part
+            else:  # not told by identity: an error may come from another process
+                out += next_message if part.style == NEXT_MESSAGE.style else _set(part, charset)
         return out
 
 

@@ -5,23 +5,25 @@
     number  sign, exponent, binary digits: int and float of any size, compared exactly
 
 A field may hold neither the end of a line nor the separator. They and the byte that begins an escape follow one
-another, so that escaping them keeps the order.
+another: end, escape, separator. So escaping them keeps the order.
 """
 
 from __future__ import annotations
 
 from math import frexp, inf, isinf, isnan
 
+from pysort.keys.spec import KeySpec
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Any
+
+    from pysort.options import Options
 
 Key = bytes | str | int | float
 
-SEPARATOR = 0x0C
-_ESCAPE, _NEWLINE, _SEPARATOR = b"\x0b", b"\n", bytes((SEPARATOR,))
-_ESCAPES = (_ESCAPE, b"\x0b\x02"), (_NEWLINE, b"\x0b\x01"), (_SEPARATOR, b"\x0b\x03")  # the escape itself first
+PIECE_BYTES = 64 << 10  # of lines that exist outside of the arena, be there so many in one
 
 # How an encoded number begins.
 _LEAST, _NEGATIVE, _ZERO, _POSITIVE, _LARGEST, _NAN = (bytes((i,)) for i in range(1, 7))
@@ -31,15 +33,18 @@ _INVERT = bytes(range(255, -1, -1))
 
 
 class KeyEncoder:
-    """Calls a key function, and encodes what it returns: keys of one kind."""
+    """Calls a key function, and encodes what it returns: keys of one kind. separator: the byte behind a key."""
 
-    __slots__ = ("_encode", "_function", "_types")
+    __slots__ = ("_encode", "_escapes", "_function", "_types", "separator")
 
-    def __init__(self, function: Callable[[Any], Key]) -> None:
-        """Raises TypeError for what is no function."""
+    def __init__(self, function: Callable[[Any], Key], end: int = ord("\n")) -> None:
+        """end: ends a line. Raises TypeError for what is no function."""
         if not callable(function):
             raise TypeError(f"a key is text as after -k, or a function, not {type(function).__name__}")
         self._function = function
+        escape, self.separator = end + 1, end + 2
+        # The escape itself first.
+        self._escapes = [(bytes((byte,)), b"%c%d" % (escape, byte - end)) for byte in (escape, end, self.separator)]
         self._types: tuple[type, ...] = ()
         self._encode: Callable[[Any], bytes] = _no_key
 
@@ -49,9 +54,14 @@ class KeyEncoder:
         if not isinstance(key, self._types):
             self._choose(key)
         text = self._encode(key)
-        for byte, escaped in _ESCAPES:
+        for byte, escaped in self._escapes:
             text = text.replace(byte, escaped)
         return text
+
+    def order(self, options: Options, _: object) -> tuple[Options, list[KeySpec]]:
+        """What makes the order of lines that begin with their keys, be there other keys or not: that of sorted()."""
+        changed = options.changed(field_separator=self.separator, reverse=False, stable=True)
+        return changed, [KeySpec(reverse=options.reverse)]
 
     def _choose(self, key: Key) -> None:
         """By the first key; that of another kind does not compare with it."""
@@ -104,3 +114,23 @@ _KINDS: tuple[tuple[tuple[type, ...], Callable[[Any], bytes]], ...] = (
     ((str,), encode_text),
     ((float, int), encode_number),
 )
+
+
+class WholeLines:
+    """Text in pieces of any size, as text that ends where lines do."""
+
+    __slots__ = ("_begun", "_end")
+
+    def __init__(self, end: bytes) -> None:
+        self._begun: list[bytes] = []
+        self._end = end
+
+    def of(self, piece: memoryview) -> Iterator[bytes]:
+        """What the next piece completes, about PIECE_BYTES at a time."""
+        for at in range(0, len(piece), PIECE_BYTES):
+            text = bytes(piece[at : at + PIECE_BYTES])
+            stop = text.rfind(self._end) + 1
+            if stop:
+                yield b"".join((*self._begun, text[:stop]))
+                self._begun.clear()
+            self._begun.append(text[stop:])

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pysort.storage.codecs import Codec
     from pysort.storage.compressor import Compressor
     from pysort.storage.filtering import Filters
+    from pysort.storage.filters import Headers
     from pysort.storage.iostats import IoStats
     from pysort.storage.readers import InputReader
 
@@ -38,21 +39,19 @@ def sort(
     annotate: Callable[[Output], None] | None = None,
     before_pass: Callable[[SpillSpace], None] | None = None,
     tick: Callable[[], None] | None = None,
+    last_filter: Callable[[InputReader], InputReader] | None = None,
 ) -> None:
     """Sort or merge as the options say. names: of all inputs. Fills stats. warn: told what the user should know though
     the sort goes on. annotate: puts another function before the output's own write. before_pass: called before each
     merge pass. tick: called again and again by this thread, after some MiB at most; what it raises ends the sort.
-    Raises SortError; whatever happens, nothing is left behind."""
+    last_filter: makes of an input's reader that of the lines which are sorted. Raises SortError; whatever happens,
+    nothing is left behind."""
     input_access, run_access = accesses(options, plan.map_bytes, plan.run_read_bytes, plan.free_bytes)
     check_readable(names)
-    filters = _filters(options, names[0], order.separator, warn)
+    filters = _filters(options, names[0], order.separator, warn, last_filter)
     output = Output(options.output, stats.output, atomic=options.atomic)
     if filters is not None and filters.headers is not None:
-        from pysort.finishing import HeaderFirst
-
-        header_first = HeaderFirst(filters.headers, output.write)
-        output.write = header_first.write
-        output.at_end.append(header_first.finish)
+        _put_first(filters.headers, output)
     if annotate is not None:
         annotate(output)
 
@@ -79,6 +78,14 @@ def sort(
             stats.spilled_bytes = spill.counters.written_bytes
             stats.temporary_bytes_peak = spill.counters.peak_bytes
             stats.output_bytes = output.written_bytes
+
+
+def _put_first(headers: Headers, output: Output) -> None:
+    from pysort.finishing import HeaderFirst
+
+    header_first = HeaderFirst(headers, output.write)
+    output.write = header_first.write
+    output.at_end.append(header_first.finish)
 
 
 def spill_space(
@@ -131,18 +138,31 @@ def without_repeated_stdin(names: Sequence[bytes]) -> list[bytes]:
     return [name for i, name in enumerate(names) if name != STDIN or i == first]
 
 
-def _filters(options: Options, first_name: bytes, separator: int, warn: Callable[[SortError], None]) -> Filters | None:
+def _filters(
+    options: Options,
+    first_name: bytes,
+    separator: int,
+    warn: Callable[[SortError], None],
+    last: Callable[[InputReader], InputReader] | None,
+) -> Filters | None:
     """What inputs pass through, None where they come as they are."""
-    if not (options.decompress or options.crlf or options.header or options.header_prefix is not None):
+    if not (options.decompress or options.crlf or options.header or options.header_prefix is not None or last):
         return None
     from pysort.storage.filtering import Filters
 
-    return Filters(options, first_name, separator, warn)
+    return Filters(options, first_name, separator, warn, last)
 
 
-def check_sorted(order: Order, plan: SortPlan, options: Options, name: bytes, stats: SortStats) -> None:
-    """Returns when the input is sorted. Fills stats. Raises Disorder when it is not, SortError when that cannot be
-    told."""
+def check_sorted(
+    order: Order,
+    plan: SortPlan,
+    options: Options,
+    name: bytes,
+    stats: SortStats,
+    last_filter: Callable[[InputReader], InputReader] | None = None,
+) -> None:
+    """Returns when the input is sorted. Fills stats. last_filter: as in sort(). Raises Disorder when it is not,
+    SortError when that cannot be told."""
     from pysort.checking import Checker, Disorder
 
     access, _ = accesses(options, plan.map_bytes, plan.run_read_bytes, plan.free_bytes)
@@ -151,7 +171,7 @@ def check_sorted(order: Order, plan: SortPlan, options: Options, name: bytes, st
     checker = Checker(order, plan.arena_bytes, plan.read_bytes, thread_n)
     try:
         reader = open_input(name, access, stats.inputs)
-        filters = _filters(options, name, order.separator, lambda _: None)
+        filters = _filters(options, name, order.separator, lambda _: None, last_filter)
         if filters is not None:
             reader = filters.put_before(reader)
         try:

@@ -131,8 +131,11 @@ def test_how_files_are_read(file: Path) -> None:
             "3/4 of what is available now in the control group",
         ),
         ({"total_bytes": 800, "available_bytes": 10}, "1/8 of the machine's memory, since less is available now"),
-        ({"total_bytes": 800, "data_limit_bytes": 10}, "half of the limit on data, ulimit -d"),
-        ({"total_bytes": 800, "address_space_limit_bytes": 10}, "half of the limit on address space, ulimit -v"),
+        ({"total_bytes": 800, "data_limit_bytes": 10}, "half of what is left of the limit on data, ulimit -d"),
+        (
+            {"total_bytes": 800, "address_space_limit_bytes": 10},
+            "half of what is left of the limit on address space, ulimit -v",
+        ),
         ({"total_bytes": 800, "rss_limit_bytes": 10}, "15/16 of the limit on resident memory, ulimit -m"),
     ],
 )
@@ -141,7 +144,10 @@ def test_what_decided_the_memory(facts: dict[str, int], words: str) -> None:
 
 
 def test_a_limit_is_named(file: Path) -> None:
-    assert plan_of(file, "file", limits={"DATA": 200 * MIB})["memory_from"] == "half of the limit on data, ulimit -d"
+    assert (
+        plan_of(file, "file", limits={"DATA": 200 * MIB})["memory_from"]
+        == "half of what is left of the limit on data, ulimit -d"
+    )
     assert plan_of(file, "-S", "1M", "file")["memory_from"] == "-S"
     assert plan_of(file, "-S", "1%", "file")["memory_from"] == "-S, a share of all memory"
 

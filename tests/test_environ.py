@@ -68,6 +68,12 @@ def test_meminfo_is_in_kibibytes(tmp_path):
     assert (found.total_bytes, found.available_bytes) == (1000 * 1024, 500 * 1024)
 
 
+def test_what_this_process_has_is_in_pages(tmp_path):
+    found = from_root(tmp_path, {"proc/self/statm": "5000 300 200 1 0 400 0"})
+    page_bytes = resource.getpagesize()
+    assert (found.address_space_bytes, found.data_bytes) == (5000 * page_bytes, 400 * page_bytes)
+
+
 def test_without_any_file_the_system_call_tells_the_total(tmp_path):
     found = from_root(tmp_path, {})
     assert found.total_bytes == os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
@@ -168,6 +174,8 @@ def test_tmpdir_counts_even_when_it_is_empty(environ, directory):
         ),
         ({"total_bytes": 16 * GIB, "data_limit_bytes": 1 * GIB}, GIB // 2),
         ({"total_bytes": 16 * GIB, "address_space_limit_bytes": 1 * GIB}, GIB // 2),
+        ({"total_bytes": 16 * GIB, "data_limit_bytes": 1 * GIB, "data_bytes": GIB // 2}, GIB // 4),
+        ({"address_space_limit_bytes": 1 * GIB, "address_space_bytes": 2 * GIB}, 0),
         ({"total_bytes": 16 * GIB, "rss_limit_bytes": 1 * GIB}, GIB * 15 // 16),
         ({}, UNKNOWN_MEMORY_BYTES * 3 // 4),
     ],
@@ -194,12 +202,12 @@ def test_default_memory_is_the_least_of_its_shares(facts, expected):
         (
             {"total_bytes": 16 * GIB, "data_limit_bytes": GIB},
             b"90%",
-            (GIB // 2, "half of the limit on data, ulimit -d"),
+            (GIB // 2, "half of what is left of the limit on data, ulimit -d"),
         ),
         (
             {"total_bytes": 16 * GIB, "address_space_limit_bytes": GIB},
             b"3G",
-            (GIB // 2, "half of the limit on address space, ulimit -v"),
+            (GIB // 2, "half of what is left of the limit on address space, ulimit -v"),
         ),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import pickle
 import subprocess
 
 import pytest
@@ -137,3 +138,10 @@ def test_a_file_error_keeps_what_failed() -> None:
 
 def test_bytes_that_are_no_text_survive_in_str() -> None:
     assert os.fsencode(str(SortError(b"invalid option -- '\xe9'"))) == b"invalid option -- '\xe9'"
+
+
+def test_errors_come_from_another_process_as_they_are() -> None:
+    error = SortError(b"write failed: ", NEXT_MESSAGE, b"write error", errno=28, filename=b"out")
+    same = pickle.loads(pickle.dumps(error))
+    assert (str(same), same.errno, same.filename, same.status) == (str(error), 28, b"out", 2)
+    assert same.render(b"sort", True) == error.render(b"sort", True) == b"sort: write failed: \nsort: write error\n"

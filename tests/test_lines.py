@@ -32,10 +32,10 @@ byte_lines = st.binary(max_size=12).map(lambda line: line.replace(b"\n", b"\x0b"
 
 @st.composite
 def lines_of(draw: st.DrawFn, contents: st.SearchStrategy[Any]) -> list[Any]:
-    """Up to some hundred lines, few of them different, some with a newline."""
+    """Up to some hundred lines, few of them different, some with a newline, a carriage return, or both."""
     pool = draw(st.lists(contents, min_size=1, max_size=20))
-    end = "\n" if isinstance(pool[0], str) else b"\n"
-    pool += [line + end for line in draw(st.lists(st.sampled_from(pool)))]
+    ends: list[Any] = ["\n", "\r\n", "\r"] if isinstance(pool[0], str) else [b"\n", b"\r\n", b"\r"]
+    pool += [line + draw(st.sampled_from(ends)) for line in draw(st.lists(st.sampled_from(pool)))]
     rng = random.Random(draw(seeds))
     return rng.choices(pool, k=draw(st.sampled_from([0, 1, 2, 10, 100, 600])))
 
@@ -44,7 +44,11 @@ lines = lines_of(texts) | lines_of(byte_lines)
 
 
 def bare(line: Any) -> Any:
-    return line[:-1] if line.endswith("\n" if isinstance(line, str) else b"\n") else line
+    return line.removesuffix("\n" if isinstance(line, str) else b"\n")
+
+
+def bare_of_both(line: Any) -> Any:
+    return bare(line).removesuffix("\r" if isinstance(line, str) else b"\r")
 
 
 def same(ours: list[Any], expected: list[Any]) -> None:
@@ -56,13 +60,63 @@ def first_of_equal(ordered: list[Any], key: Callable[[Any], Any]) -> list[Any]:
     return [next(group) for _, group in itertools.groupby(ordered, key)]
 
 
-@given(lines, memories, st.booleans(), st.booleans(), st.sampled_from([{}, {"threads": 1}, {"threads": 3}]))
+@given(
+    lines,
+    memories,
+    st.fixed_dictionaries({name: st.booleans() for name in ("reverse", "unique", "crlf")}),
+    st.sampled_from([{}, {"threads": 1}, {"threads": 3}]),
+)
 def test_without_a_key_lines_are_in_the_order_of_sorted(
-    items: list[Any], memory: Any, reverse: bool, unique: bool, threads: dict[str, int]
+    items: list[Any], memory: Any, way: dict[str, bool], threads: dict[str, int]
 ) -> None:
-    ours = list(pysort.sort_lines(iter(items), memory=memory, reverse=reverse, unique=unique, **threads))
-    expected = sorted(items, key=bare, reverse=reverse)
-    same(ours, first_of_equal(expected, bare) if unique else expected)
+    ours = list(pysort.sort_lines(iter(items), memory=memory, **way, **threads))
+    key = bare_of_both if way["crlf"] else bare
+    expected = sorted(items, key=key, reverse=way["reverse"])
+    same(ours, first_of_equal(expected, key) if way["unique"] else expected)
+
+
+@given(
+    lines,
+    memories,
+    st.fixed_dictionaries({name: st.booleans() for name in ("reverse", "unique", "crlf")}),
+    st.sampled_from([None, len]),
+    st.integers(0, 3),
+)
+def test_counted_lines_are_pairs_of_a_line_and_its_number(
+    items: list[Any], memory: Any, way: dict[str, bool], key: Any, header: int
+) -> None:
+    ours = list(pysort.sort_lines(items, key=key, memory=memory, count=True, header=header, **way))
+    content = bare_of_both if way["crlf"] else bare
+    ordered = sorted(items[header:], key=key or content, reverse=way["reverse"])
+    expected = [(line, 1) for line in items[:header]]
+    for _, equal in itertools.groupby(ordered, (way["unique"] and key) or content):
+        first, *others = equal
+        expected.append((first, 1 + len(others)))
+    same(ours, expected)
+    same([line for line, _ in ours], [line for line, _ in expected])
+
+
+@given(lines, st.integers(0, 3), st.booleans(), st.booleans(), memories)
+def test_the_header_comes_first(items: list[Any], header: int, has_prefix: bool, unique: bool, memory: Any) -> None:
+    """The prefix is how the first line behind the header begins, unless that is no character of a file."""
+    prefix = items[header][:1] if has_prefix and len(items) > header else ""
+    prefix = "" if isinstance(prefix, str) and "\ud800" <= prefix <= "\udfff" else prefix
+    n = header
+    while prefix and n < len(items) and items[n].startswith(prefix):
+        n += 1
+    ours = pysort.sort_lines(iter(items), header=header, header_prefix=prefix, unique=unique, memory=memory, top=10)
+    expected = sorted(items[n:], key=bare)
+    same(list(ours), items[:n] + (first_of_equal(expected, bare) if unique else expected)[:10])
+
+
+def test_a_header_of_strange_lines() -> None:
+    for items, error in (([1, "a"], TypeError), (["a", b"b"], TypeError), (["a\nb", "c"], ValueError)):
+        with pytest.raises(error, match="line"):
+            pysort.sort_lines(items, header=1)  # type: ignore[type-var]
+    seen: list[str] = []
+    key: Callable[[str], int] = lambda line: seen.append(line) or int(line)  # noqa: E731
+    assert list(pysort.sort_lines(["n", "10", "9"], header=1, key=key)) == ["n", "9", "10"]
+    assert seen == ["10", "9"]
 
 
 integers = st.integers() | st.integers(-(2**70), 2**70) | st.integers(-3, 3)
@@ -182,6 +236,7 @@ fielded = st.text(st.sampled_from(" \t0a1b.-\0é9KJ"), max_size=14).map(str.enco
     st.sampled_from(SEPARATORS),
     st.sampled_from([None, None, "en_US.UTF-8"]),
     memories,
+    st.booleans(),
 )
 def test_keys_given_as_text_order_as_the_system_s_sort(
     items: list[bytes],
@@ -189,10 +244,12 @@ def test_keys_given_as_text_order_as_the_system_s_sort(
     separator: str | bytes | None,
     locale: str | None,
     memory: Any,
+    crlf: bool,
 ) -> None:
-    """Of lines that differ in nothing but the newline the first ones come first."""
+    """Of lines that differ in nothing but their ends the first ones come first."""
     setting, words = order
-    setting = {**setting, "memory": memory}
+    setting = {**setting, "memory": memory, "crlf": crlf}
+    content = bare_of_both if crlf else bare
     argv = [os.fsencode(word) for word in words]
     if separator is not None:
         setting["field_separator"] = separator
@@ -200,13 +257,35 @@ def test_keys_given_as_text_order_as_the_system_s_sort(
     if locale is not None and support.has_locale(locale):
         setting["locale"] = locale
     env = {"LC_ALL": setting.get("locale", "C")}
-    text = b"".join(bare(item) + b"\n" for item in items)
+    text = b"".join(content(item) + b"\n" for item in items)
     contents = ask_gnu(argv, stdin=text, env=env).stdout.split(b"\n")[:-1][: setting.get("top")]
     ours = list(pysort.sort_lines(items, **setting))
-    assert [bare(item) for item in ours] == contents
-    for content in set(contents):
-        mine = [item for item in ours if bare(item) == content]
-        assert mine == [item for item in items if bare(item) == content][: len(mine)]
+    assert [content(item) for item in ours] == contents
+    for line in set(contents):
+        mine = [item for item in ours if content(item) == line]
+        assert mine == [item for item in items if content(item) == line][: len(mine)]
+
+
+@support.needs_gnu
+@given(lines_of(fielded), st.sampled_from(ORDERS[:-2]), st.sampled_from(SEPARATORS[:-1]), memories, st.booleans())
+def test_counts_with_keys_given_as_text(
+    items: list[bytes], order: tuple[dict[str, Any], list[str]], separator: str | None, memory: Any, crlf: bool
+) -> None:
+    setting, words = order
+    argv = [os.fsencode(word) for word in words]
+    if separator is not None:
+        setting = {**setting, "field_separator": separator}
+        argv.append(b"-t" + os.fsencode(separator))
+    content = bare_of_both if crlf else bare
+    text = b"".join(content(item) + b"\n" for item in items)
+    contents = ask_gnu(argv, stdin=text).stdout.split(b"\n")[:-1]
+    ours = list(pysort.sort_lines(items, count=True, memory=memory, crlf=crlf, **setting))
+    assert sum(n for _, n in ours) == len(items)
+    if "unique" in setting:
+        assert [content(line) for line, _ in ours] == contents
+    else:
+        expected = [(line, len(list(group))) for line, group in itertools.groupby(contents)]
+        assert [(content(line), n) for line, n in ours] == expected
 
 
 def test_long_lines_and_long_keys() -> None:
@@ -246,8 +325,11 @@ def test_lines_of_other_types_are_an_error(items: list[Any]) -> None:
     ("settings", "error"),
     [
         ({"zero_terminated": True}, TypeError),
-        ({"header": 1}, TypeError),
-        ({"count": True}, TypeError),
+        ({"decompress": True}, TypeError),
+        ({"warn": print}, TypeError),
+        ({"keys": "1"}, TypeError),
+        ({"count": True, "top": 1}, ValueError),
+        ({"header": -1}, ValueError),
         ({"key": "0"}, ValueError),
         ({"key": 1}, TypeError),
         ({"key": len, "numeric": True}, TypeError),
@@ -267,13 +349,10 @@ def test_settings_that_make_no_sense_for_lines(settings: dict[str, Any], error: 
         pysort.sort_lines(items(), **settings)
 
 
-def test_a_key_function_is_not_for_files(tmp_path: Any) -> None:
-    with pytest.raises(TypeError, match="sort_lines"):
-        pysort.sort_file(tmp_path / "in", tmp_path / "out", key=len)  # type: ignore[typeddict-item]
-
-
-def test_keys_escape_what_would_end_them() -> None:
+@pytest.mark.parametrize("end", [0, ord("\n")])
+def test_keys_escape_what_would_end_them(end: int) -> None:
     keys = [bytes(pair) for pair in itertools.product(range(16), repeat=2)] + [bytes((i,)) for i in range(16)] + [b""]
-    encoded = [KeyEncoder(lambda _, key=key: key)(b"") for key in sorted(keys)]  # type: ignore[misc]
+    encoders = [KeyEncoder(lambda _, key=key: key, end) for key in sorted(keys)]  # type: ignore[misc]
+    encoded = [encoder(b"") for encoder in encoders]
     assert encoded == sorted(encoded)
-    assert not set(b"\n\x0c").intersection(b"".join(encoded))
+    assert not {end, encoders[0].separator}.intersection(b"".join(encoded))

@@ -14,13 +14,21 @@ if TYPE_CHECKING:
 
 
 class Filters:
-    """What the options ask for. headers: None where there are none."""
+    """What the options ask for, and behind that `last`, if it is one. headers: None where there are none."""
 
-    __slots__ = ("_options", "_separator", "headers")
+    __slots__ = ("_last", "_options", "_separator", "headers")
 
-    def __init__(self, options: Options, first_name: bytes, separator: int, warn: Callable[[SortError], None]) -> None:
+    def __init__(
+        self,
+        options: Options,
+        first_name: bytes,
+        separator: int,
+        warn: Callable[[SortError], None],
+        last: Callable[[InputReader], InputReader] | None,
+    ) -> None:
         """first_name, warn: see Headers."""
         self._options = options
+        self._last = last
         self._separator = separator
         self.headers = None
         if options.header or options.header_prefix is not None:
@@ -34,7 +42,9 @@ class Filters:
             reader = Unpack(reader)
         if self._options.crlf:
             reader = CarriageReturns(reader, self._separator)
-        return reader if self.headers is None else HeaderLines(reader, self.headers)
+        if self.headers is not None:
+            reader = HeaderLines(reader, self.headers)
+        return reader if self._last is None else self._last(reader)
 
     @property
     def header_n(self) -> int:
