@@ -28,7 +28,7 @@ from preload import preload
 from pysort import cli, plan, rounds, sorting
 from pysort.storage import runreader, spill, spillfile, syscalls, workers
 
-TIMEOUT_S = 20
+TIMEOUT_S = 60  # a job that hangs has hung by then, however busy the machine is
 ANSWER_FD = 200
 SMALL_BYTES = 4096  # what is written out and given back at a time
 SHORT, ZERO, DEAD = "short", "zero", "no thread"

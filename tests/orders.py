@@ -31,8 +31,8 @@ WAYS = [
     [b"-S1K", b"--batch-size=3", b"--reader=mmap"],
     [b"-S3K", b"--input-reader=mmap"],
     [b"-S3K", b"--reader=direct", b"--input-reader=direct", b"--read-size=1K"],
-    [b"-S16K", b"--batch-size=5", b"--fadvise=random,willneed"],
-    [b"-S16K", b"--parallel=2", b"--run-fadvise=noreuse,dontneed,willneed-chunked"],
+    [b"-S6K", b"--batch-size=5", b"--fadvise=random,willneed"],
+    [b"-S6K", b"--parallel=2", b"--run-fadvise=noreuse,dontneed,willneed-chunked"],
     [b"--batch-size=2"],
 ]
 PIECES = [
@@ -65,5 +65,5 @@ def texts(draw: st.DrawFn, separator: bytes) -> Text:
     lines = draw(st.lists(st.lists(st.sampled_from(PIECES), max_size=4).map(b"".join), max_size=12))
     if lines and draw(st.booleans()):
         rng = random.Random(draw(st.integers(0, 2**32)))
-        lines = [rng.choice(lines) + rng.choice([b"", b" %d" % rng.randrange(9)]) for _ in range(rng.randrange(600))]
+        lines = [rng.choice(lines) + rng.choice([b"", b" %d" % rng.randrange(9)]) for _ in range(rng.randrange(250))]
     return Text(separator.join(lines) + separator * bool(lines and draw(st.booleans())))

@@ -126,8 +126,9 @@ def test_percents_never_go_back(file: Path, terminal: Terminal, options: list[st
     with job(file, terminal, "--progress=always", *options) as process:
         terminal.wait_for(BAR)
         assert process.stdout is not None
-        for _ in range(24):  # three quarters of it
-            os.read(process.stdout.fileno(), 65536)
+        for _ in range(8):  # three quarters of it
+            for _ in range(3):
+                os.read(process.stdout.fileno(), 65536)
             time.sleep(0.1)
             terminal.take()
         finish(process, terminal)

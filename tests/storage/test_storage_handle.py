@@ -96,15 +96,18 @@ def eager_threads():
 
 @pytest.mark.usefixtures("eager_threads")
 def test_a_close_that_races_with_readers_never_gives_them_a_strangers_bytes(tmp_path):
-    """The number that close() gives back goes to a file of other bytes at once, a thousand times."""
+    """The number that close() gives back goes to a file of other bytes at once, a thousand times. Close comes when one
+    reader has begun, so that some read and some are about to."""
+    rounds_n, readers_n = 1000, 4
     mine, other = own_file(tmp_path, 1), own_file(tmp_path, 2)
-    wrong = []
-    reads_n = refusals_n = 0
+    wrong, reads, refusals = [], [], []
+    begin = [threading.Semaphore(0) for _ in range(readers_n)]
+    begun, ended = threading.Semaphore(0), threading.Semaphore(0)
 
-    def read(handle, use, started, counts):
+    def read(use):
         view = memoryview(bytearray(512))
         offset = n = 0
-        started.release()
+        begun.release()
         try:
             while True:
                 if use:
@@ -118,31 +121,39 @@ def test_a_close_that_races_with_readers_never_gives_them_a_strangers_bytes(tmp_
                     break
                 offset = (offset + 512) % (1 << 16)
         except ValueError:
-            counts.append((n, 1))
+            refusals.append(n)
         except OSError as error:  # EBADF: the number was closed and not even used again
             wrong.append(error)
+        reads.append(n)
 
-    for _ in range(1000):
+    def read_in_each_round(number):
+        for _ in range(rounds_n):
+            begin[number].acquire()
+            read(number % 2)
+            ended.release()
+
+    readers = [threading.Thread(target=read_in_each_round, args=(number,)) for number in range(readers_n)]
+    for reader in readers:
+        reader.start()
+    for _ in range(rounds_n):
         handle = Handle.open(mine, os.O_RDONLY)
         number = handle.fd
-        started = threading.Semaphore(0)
-        counts = []
-        readers = [threading.Thread(target=read, args=(handle, i % 2, started, counts)) for i in range(8)]
-        for reader in readers:
-            reader.start()
-        for _ in readers:
-            started.acquire()
+        for semaphore in begin:
+            semaphore.release()
+        begun.acquire()
         handle.close()
         reused = os.open(other, os.O_RDONLY)
         assert reused == number
-        for reader in readers:
-            reader.join()
+        for _ in readers:
+            ended.acquire()
         os.close(reused)
-        reads_n += sum(n for n, _ in counts)
-        refusals_n += len(counts)
+        while begun.acquire(blocking=False):
+            pass
+    for reader in readers:
+        reader.join()
     assert wrong == []
-    assert refusals_n == 8000
-    assert reads_n > 1000
+    assert len(refusals) == rounds_n * readers_n
+    assert sum(reads) > rounds_n
 
 
 @pytest.mark.usefixtures("eager_threads")
