@@ -16,6 +16,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
@@ -132,16 +133,22 @@ def draw_job(seed: int, number: int) -> Job:
     if task != "-c" and rng.random() < 0.3:
         words.append(b"-o" + rng.choice([b"out", *names]))
     rng.shuffle(words)
-    return Job(
-        task,
-        locale,
-        files,
-        stdin,
-        words + operands,
-        draw_way(rng, size, descriptors, limited=bool(descriptors or addresses)),
-        rng.random() < 0.4,
-        descriptors,
-        addresses,
+    own_words = draw_way(rng, size, descriptors, limited=bool(descriptors or addresses))
+    pipe = rng.random() < 0.4
+    to_stdout = task != "-c" and not any(word.startswith(b"-o") for word in words)
+    if to_stdout and not is_unique(order) and rng.random() < 0.3:
+        own_words.append(b"--count")
+    return Job(task, locale, files, stdin, words + operands, own_words, pipe, descriptors, addresses)
+
+
+def is_unique(order: list[bytes]) -> bool:
+    return any(b"u" in word for word in order if not word.startswith((b"-k", b"-t", b"--")))
+
+
+def counted(text: bytes, separator: bytes) -> bytes:
+    """What uniq -c makes of sorted lines."""
+    return b"".join(
+        b"%7d %b%b" % (len(list(group)), line, separator) for line, group in groupby(text.split(separator)[:-1])
     )
 
 
@@ -164,7 +171,8 @@ def judge(job: Job, ours: Answer, gnus: Answer) -> str:
 
 class Tally:
     def __init__(self) -> None:
-        self.job_n = self.byte_n = self.spilled_n = self.threaded_n = self.exhausted_n = self.skipped_n = 0
+        self.job_n = self.byte_n = self.spilled_n = self.threaded_n = self.counted_n = 0
+        self.exhausted_n = self.skipped_n = 0
         self.tasks: Counter[str] = Counter()
 
     def add(self, job: Job, answer: Answer) -> None:
@@ -172,6 +180,7 @@ class Tally:
         self.byte_n += len(job.stdin) + sum(map(len, job.files.values()))
         self.spilled_n += bool(answer.stats) and answer.stats["runs_n"] > 1
         self.threaded_n += any(word in (b"--parallel=2", b"--parallel=3", b"--parallel=8") for word in job.own_words)
+        self.counted_n += b"--count" in job.own_words
         self.exhausted_n += b"memory exhausted" in answer.stderr
         self.tasks[job.task] += 1
 
@@ -179,7 +188,8 @@ class Tally:
         tasks = ", ".join(f"{n} {task}" for task, n in sorted(self.tasks.items()))
         return (
             f"{self.job_n} jobs ({tasks}) over {self.byte_n / 1e6:.0f} MB, {self.spilled_n} with several runs,"
-            f" {self.threaded_n} with threads, {self.exhausted_n} out of memory as their limit had it, and"
+            f" {self.threaded_n} with threads, {self.counted_n} counted,"
+            f" {self.exhausted_n} out of memory as their limit had it, and"
             f" {self.skipped_n} that took GNU sort more than a minute"
         )
 
@@ -195,6 +205,8 @@ def attempt(worker: Worker, job: Job) -> tuple[Answer, Answer, str]:
         env=in_locale(job.locale),
     )
     gnus = ask_gnu(job.words, job.files, stdin=job.stdin, env=in_locale(job.locale))
+    if b"--count" in job.own_words:
+        gnus = gnus._replace(stdout=counted(gnus.stdout, b"\0" if b"-z" in job.words else b"\n"))
     return ours, gnus, judge(job, ours, gnus)
 
 
