@@ -10,9 +10,9 @@ import struct
 
 from pysort.arena import LineBuffer, align
 from pysort.errors import SortError
+from pysort.inputrun import InputRun
 from pysort.plan import LARGEST_ARENA_BYTES, MERGE_RECORD_BYTES
 from pysort.rounds import Outs, Rounds
-from pysort.storage.readers import LineReader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,64 +20,13 @@ if TYPE_CHECKING:
 
     from pysort.arena import Arena
     from pysort.kernel import Order
-    from pysort.stats import SortStats
     from pysort.storage.forecast import Forecast
-    from pysort.storage.iostats import IoStats
-    from pysort.storage.readers import InputReader
     from pysort.storage.runreader import RunReader
     from pysort.storage.workers import Job, Workers
 
-_CURSOR = struct.Struct("=5Q")  # struct ps_cursor: base, top, n, next, last
-
-
-_UNKNOWN_BYTES = 1 << 63
-
-
-class InputRun(LineReader):
-    """An input under -m, as a merge reads it, sorted or not. block_bytes: the least that is worth a read."""
-
-    __slots__ = ("_bytes", "_io", "_stats", "block_bytes", "may_wait")
-
-    def __init__(self, reader: InputReader, io: IoStats, separator: int, block_bytes: int, stats: SortStats) -> None:
-        """io: what the reader counts with. stats: told at the end."""
-        super().__init__(reader, separator)
-        self.block_bytes = block_bytes
-        self.may_wait = reader.is_stream
-        self._io = io
-        self._stats = stats
-        self._bytes = 0
-
-    @property
-    def remaining(self) -> int:
-        """Not known before the end, which only a read finds."""
-        return 0 if self.ended else _UNKNOWN_BYTES
-
-    def readinto(self, view: memoryview) -> int:
-        n = super().readinto(view)
-        self._bytes += n
-        return n
-
-    def release(self) -> None:
-        """Nothing to give back: the file is the user's."""
-
-    @property
-    def stored_position(self) -> int:
-        return 0
-
-    def prefetch(self, start: int, stop: int) -> None:
-        """Nothing to ask for: the kernel reads ahead of each input by itself."""
-
-    def close(self) -> None:
-        super().close()
-        self._stats.input_bytes += self._bytes
-        self._stats.inputs.add(self._io)
-        self._bytes = 0
-        self._io = self._io.another()  # closed again it adds nothing
-
-
-if TYPE_CHECKING:
     Reader = RunReader | InputRun
 
+_CURSOR = struct.Struct("=5Q")  # struct ps_cursor: base, top, n, next, last
 _READY, _TOO_LONG = 0, 1  # how filling ends: with lines, or with a line that has no room
 
 
@@ -143,8 +92,8 @@ class Merge:
         self._cursors = bytearray(len(readers) * _CURSOR.size)
         self._state = bytearray(order.kernel.merge_state_bytes(len(readers)))
         self._rounds: Rounds | None = None
-        if are_sorted and workers.n > 1:
-            self._rounds = Rounds(order, arena, workers, self._outs, self._cursors, self._state)
+        if are_sorted and workers.n > 1 and has_halves:
+            self._rounds = Rounds(order, arena, workers, self._outs, len(readers), self._state)
 
     def _window(self, reader: Reader, base: int, size: int) -> LineBuffer:
         counted = self._order.counts and not isinstance(reader, InputRun)
@@ -159,11 +108,9 @@ class Merge:
         for i in range(len(self._lines)):
             self._feed(i)
         rounds = self._rounds
-        if rounds is not None and not rounds.are_worthwhile():
-            rounds = None
         out, filled, fed = self._outs.take(), 0, True
         while True:
-            if rounds is not None and fed and rounds.prepare():
+            if rounds is not None and fed and rounds.are_due() and rounds.prepare(self._cursors_of_halves()):
                 if filled:
                     yield out[:filled]
                     self._outs.put_back(out)
@@ -171,7 +118,7 @@ class Merge:
                     self._outs.put_first(out)
                 rounds.start()
                 yield from rounds.pieces()
-                self._feed_hungry()
+                self._go_on(rounds.end)
                 out, filled = self._outs.take(), 0
                 continue
             status, used = kernel.merge(
@@ -194,13 +141,30 @@ class Merge:
             self._outs.put_back(out)
             out, filled = self._outs.take(), 0
 
-    def _feed_hungry(self) -> None:
-        for i, (_, _, n, at, last) in enumerate(_CURSOR.iter_unpack(bytes(self._cursors))):
-            if at == n and not last:
-                self._feed(i)
+    def _cursors_of_halves(self) -> bytearray:
+        """Two for each run: its lines, and those behind them where they are in memory already. Equal ones are merged in
+        the order of the cursors, so that the two are what one with all these lines would be."""
+        words: list[int] = []
+        for lines, cursor in zip(self._lines, _CURSOR.iter_unpack(self._cursors), strict=True):
+            job, spare = lines.job, lines.spare
+            if job is not None and spare is not None and job.is_done and job.wait() == _READY:
+                words += (*cursor[:4], True, lines.spare_base, spare.top, spare.n, lines.kept, lines.ended)
+            else:
+                words += (*cursor, *cursor[:2], 0, 0, True)
+        return bytearray(struct.pack(f"={len(words)}Q", *words))
 
-    def _feed(self, i: int) -> None:
-        """Bring the next lines of run i in: one at least, unless the run is at its end."""
+    def _go_on(self, places: Sequence[int]) -> None:
+        """From two places in each run, in its lines and in those behind them."""
+        for i, (base, top, n, _, last) in enumerate(_CURSOR.iter_unpack(bytes(self._cursors))):
+            at, behind = places[2 * i : 2 * i + 2]
+            if at < n or last:
+                _CURSOR.pack_into(self._cursors, i * _CURSOR.size, base, top, n, at, last)
+            else:
+                self._feed(i, behind)
+
+    def _feed(self, i: int, at: int = 0) -> None:
+        """Bring the next lines of run i in: one at least, unless the run is at its end. `at` of them, and what is kept,
+        are merged already."""
         lines = self._lines[i]
         if lines.job is not None and lines.spare is not None:
             status, lines.job = lines.job.wait(), None
@@ -214,7 +178,8 @@ class Merge:
         if self._forecast is not None:
             self._forecast.fed(i, lines.buffer)
         buffer = lines.buffer
-        _CURSOR.pack_into(self._cursors, i * _CURSOR.size, lines.base, buffer.top, buffer.n, lines.kept, lines.ended)
+        at = max(at, lines.kept)
+        _CURSOR.pack_into(self._cursors, i * _CURSOR.size, lines.base, buffer.top, buffer.n, at, lines.ended)
         self._start_filling(lines)
 
     def _start_filling(self, lines: Lines) -> None:

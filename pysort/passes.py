@@ -176,7 +176,7 @@ class Sorter:
 
     def _reader(self, source: Source, readers_n: int) -> Reader:
         if isinstance(source, bytes):
-            from pysort.merging import InputRun
+            from pysort.inputrun import InputRun
 
             io = self._stats.inputs.another()
             reader = self._open_input(source, readers_n, io)

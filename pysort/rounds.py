@@ -60,13 +60,14 @@ class Part:
 
 
 class Rounds:
-    """Rounds of one merge of sorted runs: prepare(), start() and pieces(), as long as prepare() returns True."""
+    """Rounds of one merge of sorted runs: prepare(), start() and pieces(), as long as prepare() returns True. After
+    each the merge goes on from `end`."""
 
     __slots__ = (
         "_arena",
         "_bytes",
+        "_cursor_n",
         "_cursors",
-        "_end",
         "_lines_n",
         "_order",
         "_out_bytes",
@@ -75,40 +76,37 @@ class Rounds:
         "_places",
         "_refusals_n",
         "_rest",
-        "_run_n",
         "_state",
         "_workers",
+        "end",
     )
 
-    def __init__(
-        self, order: Order, arena: Arena, workers: Workers, outs: Outs, cursors: bytearray, state: bytearray
-    ) -> None:
-        """cursors, state: of that merge, changed in place. outs: one more than there are workers."""
+    def __init__(self, order: Order, arena: Arena, workers: Workers, outs: Outs, run_n: int, state: bytearray) -> None:
+        """state: of that merge, changed in place. outs: one more than there are workers."""
         self._order = order
         self._arena = arena
         self._workers = workers
         self._outs = outs
         self._out_bytes = outs.size
-        self._cursors = cursors
+        self._cursors = bytearray()
+        self._cursor_n = 2 * run_n
         self._state = state
-        self._run_n = len(cursors) // _CURSOR.size
-        self._places = bytearray(8 * self._run_n)
+        self._places = bytearray(8 * self._cursor_n)
         self._parts: list[Part] = []  # of the round
-        self._end: list[int] = []  # where it ends in each run
         self._refusals_n = 0  # one after the other
         self._rest = 0  # calls for which it is not tried
         self._bytes, self._lines_n = FIRST_LINE_BYTES, 1  # that were put out
+        self.end: list[int] = []  # where the round ends, by cursor
 
-    def are_worthwhile(self) -> bool:
-        """Whether the windows, all full, hold enough for rounds, though they take turns in being empty."""
-        n: int = sum(cursor[2] - cursor[3] for cursor in _CURSOR.iter_unpack(self._cursors))
-        return n >= 2 * self._workers.n * LEAST_PART_N
+    def are_due(self) -> bool:
+        """Whether it is worth a try: after many refusals it is not, for a while."""
+        self._rest = max(self._rest - 1, 0)
+        return not self._rest
 
-    def prepare(self) -> bool:
-        """Whether there is enough for a round, no job having begun. After many refusals it is not tried for a while."""
-        if self._rest:
-            self._rest -= 1
-            return False
+    def prepare(self, cursors: bytearray) -> bool:
+        """Whether there is enough for a round, no job having begun. cursors: two for each run, its lines and those that
+        follow them."""
+        self._cursors = cursors
         starts = [cursor[3] for cursor in _CURSOR.iter_unpack(self._cursors)]
         stops = self._bound()
         n = sum(stops) - sum(starts)
@@ -117,16 +115,17 @@ class Rounds:
                 if cut != starts:
                     self._parts.append(self._part(starts, cut))
                     starts = cut
-            self._end = starts
+            self.end = starts
         self._refusals_n = 0 if self._parts else self._refusals_n + 1
-        if self._refusals_n > self._run_n:
-            self._rest = self._refusals_n = self._run_n
+        if self._refusals_n > self._cursor_n // 2:
+            self._rest = self._refusals_n = self._cursor_n // 2
         return bool(self._parts)
 
     def start(self) -> None:
         """All parts at once. No other output buffer is taken than the one that was put back last."""
-        words = _MERGE.unpack_from(self._state)
-        _MERGE.pack_into(self._parts[0].state, 0, 0, 0, *words[2:])  # it goes on where the merge has stopped
+        skip, emitted, count = _MERGE.unpack_from(self._state)[2:]
+        # It goes on where the merge has stopped, which has one cursor for each run.
+        _MERGE.pack_into(self._parts[0].state, 0, 0, 0, skip, max(2 * emitted - 1, 0), count)
         for part in self._parts:
             self._merge(part, self._outs.take())
 
@@ -144,9 +143,7 @@ class Rounds:
             self._lines_n += part.n
             emitted = _MERGE.unpack_from(part.state)[3] or emitted
         self._parts = []
-        for i, cursor in enumerate(_CURSOR.iter_unpack(bytes(self._cursors))):
-            _CURSOR.pack_into(self._cursors, i * _CURSOR.size, *cursor[:3], self._end[i], cursor[4])
-        _MERGE.pack_into(self._state, 0, 0, 0, 0, emitted, 0)
+        _MERGE.pack_into(self._state, 0, 0, 0, 0, (emitted + 1) // 2, 0)
 
     def close(self) -> None:
         """No job is under way any more."""
@@ -157,51 +154,43 @@ class Rounds:
 
     def _bound(self) -> list[int]:
         order = self._order
-        order.kernel.bound(order.program, order.locale, self._arena.view, self._cursors, self._run_n, self._places)
+        order.kernel.bound(order.program, order.locale, self._arena.view, self._cursors, self._cursor_n, self._places)
         return memoryview(self._places).cast("Q").tolist()
 
     def _cut(self, at: int, index: int) -> list[int]:
         order = self._order
         order.kernel.cut(
-            order.program, order.locale, self._arena.view, self._cursors, self._run_n, at, index, self._places
+            order.program, order.locale, self._arena.view, self._cursors, self._cursor_n, at, index, self._places
         )
         return memoryview(self._places).cast("Q").tolist()
 
     def _cuts(self, starts: list[int], stops: list[int], n: int) -> list[list[int]]:
-        """Where the parts end: as many as there are workers, and each of what an output buffer holds or less."""
+        """Where the parts end: as many as there are workers, and each of what an output buffer holds or less. Of all
+        runs as much is taken to be merged as of the longest."""
         part_n = self._workers.n
         share = min(part_n * FILL * self._out_bytes * self._lines_n / self._bytes / n, 1.0)
+        longest = max(range(self._cursor_n), key=lambda i: stops[i] - starts[i])
         cuts = []
-        cut = starts
         for i in range(1, part_n + 1):
-            at = self._run_for(i * self._run_n // part_n, starts, stops)
-            index = starts[at] + int((stops[at] - starts[at]) * share * i / part_n)
-            if index < stops[at]:
-                found = self._cut(at, index)
-                # One cut lies behind the other, but those of different runs may not come in that order.
-                cut = [max(min(place, stop), last) for place, stop, last in zip(found, stops, cut, strict=True)]
+            index = starts[longest] + int((stops[longest] - starts[longest]) * share * i / part_n)
+            if index < stops[longest]:
+                cuts.append([min(place, stop) for place, stop in zip(self._cut(longest, index), stops, strict=True)])
             else:
-                cut = stops
-            cuts.append(cut)
+                cuts.append(stops)
         return cuts
-
-    def _run_for(self, i: int, starts: list[int], stops: list[int]) -> int:
-        """A run of which as much has been merged as of all when a record of it is: the longest of three."""
-        runs = [(i + k * self._run_n // 3) % self._run_n for k in range(3)]
-        return max(runs, key=lambda run: stops[run] - starts[run])
 
     def _part(self, starts: list[int], stops: list[int]) -> Part:
         cursors = bytearray(self._cursors)
         for i, cursor in enumerate(_CURSOR.iter_unpack(self._cursors)):
             _CURSOR.pack_into(cursors, i * _CURSOR.size, *cursor[:2], stops[i], starts[i], 1)
-        return Part(cursors, bytearray(len(self._state)), sum(stops) - sum(starts))
+        return Part(cursors, bytearray(self._order.kernel.merge_state_bytes(self._cursor_n)), sum(stops) - sum(starts))
 
     def _merge(self, part: Part, out: memoryview) -> None:
         order, view, part.out = self._order, self._arena.view, out
 
         def call() -> int:
             status, part.used = order.kernel.merge(
-                order.program, order.locale, view, part.cursors, self._run_n, part.state, out
+                order.program, order.locale, view, part.cursors, self._cursor_n, part.state, out
             )
             return int(status)
 

@@ -36,7 +36,7 @@ LAYERS = [
     ["arena", "outlook", "completions"],
     ["room", "sorting", "linekeys", "gauge"],
     ["sortbuffer"],
-    ["rounds"],
+    ["rounds", "inputrun"],
     ["runs", "merging", "checking", "output", "diagnostics", "finishing"],
     ["passes", "filekeys", "items", "settings"],
     ["sorter"],

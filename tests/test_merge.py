@@ -18,7 +18,7 @@ from jobs import Text, Worker, ask_gnu, in_locale
 from orders import LOCALES, orders, texts, ways
 from test_cli_errors import Twins
 
-from pysort.merging import InputRun
+from pysort.inputrun import InputRun
 from pysort.plan import SortPlan
 from pysort.stats import SortStats
 from pysort.storage.access import Access

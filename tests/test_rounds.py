@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import pysort
 from pysort import plan, rounds
+from pysort.merging import Merge
 from pysort.rounds import Rounds
 
 
@@ -53,6 +54,32 @@ def test_runs_are_merged_in_parts_by_all_threads(tmp_path: Path, parts: list[int
     assert sort(tmp_path, lines, threads) == sorted(lines)
     assert max(parts) == threads
     assert len(parts) > 10
+
+
+def test_a_round_takes_lines_of_both_halves_of_a_window(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cursors_of_halves, go_on = Merge._cursors_of_halves, Merge._go_on
+    passed: list[int] = []
+
+    def when_filled(self: Merge) -> bytearray:
+        for lines in self._lines:
+            if lines.job is not None:
+                lines.job.wait()
+        return cursors_of_halves(self)
+
+    def counted(self: Merge, places: list[int]) -> None:
+        passed.append(sum(places[2 * i + 1] > 0 for i in range(len(self._lines))))
+        go_on(self, places)
+
+    monkeypatch.setattr(Merge, "_cursors_of_halves", when_filled)
+    monkeypatch.setattr(Merge, "_go_on", counted)
+    lines = numbers(20_000)
+    for options in ({}, {"unique": True, "numeric": True}, {"count": True}):
+        expected = sorted(set(lines), key=int) if "unique" in options else sorted(lines)
+        if "count" in options:
+            expected = [b"%7d %b" % (len(list(group)), line) for line, group in groupby(expected)]
+        assert sort(tmp_path, lines, 2, **options) == expected
+        assert sum(passed) > 100
+        passed.clear()
 
 
 def test_one_thread_merges_alone(tmp_path: Path, parts: list[int]) -> None:
