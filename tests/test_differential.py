@@ -234,9 +234,9 @@ def own_options(draw: st.DrawFn) -> list[bytes]:
 
 
 def spared(own_words: list[bytes], *texts: bytes) -> list[bytes]:
-    """With memory for a fiftieth of texts, records and keys: a thousand runs show no more than fifty, and take 10 s."""
+    """With memory for a thirtieth of texts, records and keys: a thousand runs show no more than fifty, in 10 s."""
     size = sum(len(text) + 64 * (text.count(b"\n") + text.count(b"\0")) for text in texts)
-    return [b"-S%db" % (size // 50) if BYTES.get(word, size) < size // 50 else word for word in own_words]
+    return [b"-S%db" % (size // 30) if BYTES.get(word, size) < size // 30 else word for word in own_words]
 
 
 @st.composite
@@ -388,7 +388,7 @@ def test_whole_lines_come_out_as_a_sorted_permutation(
 def test_the_least_of_everything_is_enough(worker: Worker, order: list[bytes], locale: str, seed: int) -> None:
     """Fan-in 2, seven descriptors and next to no memory: many runs, many passes, the same bytes."""
     rng = random.Random(seed)
-    text = b"".join(b"%d,%d\n" % (rng.randrange(50), i) for i in range(500))
+    text = b"".join(b"%d,%d\n" % (rng.randrange(20), i) for i in range(150))
     usual = worker.run(order, stdin=text, env=in_locale(locale))
     least_words = [*order, b"-S1b", b"--batch-size=2", b"-Ttmp"]
     least = worker.run(least_words, stdin=text, descriptors=7, env=in_locale(locale))
