@@ -134,6 +134,7 @@ CORPORA: dict[str, Corpus] = {
     "intervals": Corpus(intervals, 100_000_000, 36.2),
     "duplicates": Corpus(duplicates, 100_000_000, 51),
     "presorted": Corpus(presorted, 100_000_000, 51),
+    "presorted-gigabyte": Corpus(presorted, 1_000_000_000, 51),
     "reversed": Corpus(reversed_lines, 100_000_000, 51),
     "equal": Corpus(equal, 100_000_000, 51),
     "empty": Corpus(mostly_empty, 50_000_000, 6),

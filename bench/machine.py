@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.metadata
+import json
 import locale
 import os
 import platform
@@ -49,3 +51,15 @@ def load_warning() -> str | None:
     if load <= cores_n / 2:
         return None
     return f"the machine was busy at the start: load {load:.1f} on {cores_n} cores"
+
+
+def install_warning() -> str | None:
+    """What finds the modules of an editable install loads pathlib and re first: 50 ms before pysort's own first line
+    instead of 22 ms, where a plain install was measured beside it."""
+    try:
+        found = importlib.metadata.distribution("pysort").read_text("direct_url.json")
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    if found is None or not json.loads(found).get("dir_info", {}).get("editable"):
+        return None
+    return "pysort is installed to be edited, which takes longer to start: pip install . for what users have"

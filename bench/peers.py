@@ -17,7 +17,7 @@ from bench import peers_plot, report
 from bench.cases import GROUPS, SUBJECT, Case
 from bench.contenders import BenchError, Job, contenders, environment
 from bench.corpora import CORPORA, corpus_path, ensure_corpus, ensure_pieces, remove_corpus
-from bench.machine import has_locale, load_warning, machine_facts
+from bench.machine import has_locale, install_warning, load_warning, machine_facts
 from bench.process import run
 from bench.results import CaseResult
 from bench.rivals import rivals
@@ -195,7 +195,7 @@ def main(arguments: argparse.Namespace, command_line: str) -> int:
         work = Path(directory)
         scale = arguments.size or (1.0 if judged else SMOKE_SCALE)
         session = Session(scale, rounds_n, work, arguments.dir or work)
-        warnings = [warning] if (warning := load_warning()) else []
+        warnings = [warning for warning in (load_warning(), install_warning()) if warning]
         warnings += [f"{name} did not take part: {reason}" for name, reason in session.missing.items()]
         facts = machine_facts()
         for group, cases in chosen.items():

@@ -79,7 +79,7 @@ def test_a_case_that_spills_tells_how_much_and_what_copying_it_takes(
     assert "$0" in spilled["commands"][ROOFLINE][2]
     assert '$0".0' in spilled["commands"][ROOFLINE][2]
     assert len(found["merge-16"]["commands"][SUBJECT]) == len(["pysort", "--parallel=2", "-m", "-o", "output"]) + 16
-    assert found["check"]["commands"][SUBJECT][-2:] == ["-c", "presorted-v1-1961.txt"]
+    assert found["check"]["commands"][SUBJECT][-2:] == ["-c", "presorted-gigabyte-v1-19608.txt"]
     assert {len(case["runs"][ROOFLINE]) for case in found.values()} == {1}
 
 

@@ -20,7 +20,7 @@ from bench import __main__, peers, process, startup, verify
 from bench.cases import BESIDE_BUFFER_MIB, GROUPS, SUBJECT, Case, Order
 from bench.contenders import Job, contenders, environment, sort_like
 from bench.corpora import CORPORA, corpus_path, ensure_corpus, ensure_pieces
-from bench.machine import has_locale
+from bench.machine import has_locale, install_warning
 from bench.peers import UNSUPPORTED
 from bench.process import Run
 from bench.randomness import CHUNK_LINES_N
@@ -201,6 +201,7 @@ def test_corpus_bytes_never_change() -> None:
         "intervals": "a6259400a9726c7c",
         "duplicates": "fd594054a8f70999",
         "presorted": "4ada92aa3490deec",
+        "presorted-gigabyte": "6bda299ece4de488",
         "reversed": "c7a2c7e0a6834bc5",
         "equal": "7046792782e789de",
         "empty": "ec56d8086554e6ac",
@@ -440,3 +441,23 @@ def test_startup_compares_medians_against_the_limit(
 
 def test_the_real_contenders_are_gnu_sort_and_pysort() -> None:
     assert [contender.name for contender in contenders()] == ["GNU sort", SUBJECT]
+
+
+@pytest.mark.parametrize(
+    ("url", "warns"),
+    [
+        (None, False),
+        ('{"url": "file:///pysort", "dir_info": {}}', False),
+        ('{"url": "file:///pysort", "dir_info": {"editable": true}}', True),
+    ],
+)
+def test_an_editable_install_is_told(
+    url: str | None, warns: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    metadata = tmp_path / "pysort-1.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: pysort\nVersion: 1\n")
+    if url is not None:
+        (metadata / "direct_url.json").write_text(url)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert (install_warning() is not None) == warns
