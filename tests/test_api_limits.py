@@ -79,6 +79,29 @@ def test_memory_that_a_control_group_leaves(large: Path) -> None:
     assert result == (0, expected_digest(), b"")
 
 
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="no /proc")
+@pytest.mark.parametrize("settings", ["key=len", "crlf=True", "header=1"])
+def test_many_inputs_are_merged_in_little_memory(tmp_path: Path, settings: str) -> None:
+    """60 inputs of 200 KB in 1 MB."""
+    script = f"""if True:
+        import pysort
+        names = [str(i) for i in range(60)]
+        for name in names:
+            with open(name, "wb") as file:
+                file.writelines(b"%0399d\\n" % i for i in range(500))
+        def peak():
+            return int(open("/proc/self/status").read().split("VmHWM:")[1].split()[0])
+        pysort.merge(names[:2], "out", memory="1M", {settings})
+        before = peak()
+        pysort.merge(names, "out", memory="1M", {settings})
+        print(peak() - before)
+    """
+    result = support.run([sys.executable, "-c", script], [], tmp_path)
+    assert (result.status, result.stderr) == (0, b"")
+    assert int(result.stdout) < 8 << 10  # KiB
+    assert (tmp_path / "out").stat().st_size in (60 * 500 * 400, (60 * 499 + 1) * 400)
+
+
 def test_a_line_that_is_longer_than_the_memory_there_is(tmp_path: Path) -> None:
     """An error that can be caught, not the end of the process."""
     script = """if True:

@@ -11,23 +11,29 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-PIECE_BYTES = 256 << 10
+LARGEST_PIECE_BYTES = 256 << 10
+LEAST_PIECE_BYTES = 4 << 10
 _CR = b"\r"
 
 
 class Filter(InputReader):
-    """Reads from another reader, which it owns, and hands on what _filtered() makes of that."""
+    """Reads from another reader, which it owns, and hands on what _filtered() makes of that. It reads as much at once
+    as it is first asked for: where many inputs are merged that is little of each, and what a filter holds is not in
+    the arena."""
 
-    __slots__ = ("_inner", "_made", "_rest", "is_stream")
+    __slots__ = ("_inner", "_made", "_piece_bytes", "_rest", "is_stream")
 
     def __init__(self, inner: InputReader) -> None:
         self.name = inner.name
         self.is_stream = inner.is_stream
         self._inner = inner
         self._made = self._filtered()
+        self._piece_bytes = 0
         self._rest = memoryview(b"")
 
     def readinto(self, view: memoryview) -> int:
+        if not self._piece_bytes:
+            self._piece_bytes = max(min(len(view), LARGEST_PIECE_BYTES), LEAST_PIECE_BYTES)
         while not self._rest:
             made = next(self._made, None)
             if made is None:
@@ -43,7 +49,7 @@ class Filter(InputReader):
 
     def _pieces(self) -> Iterator[bytes]:
         """What the other reader reads."""
-        view = memoryview(bytearray(PIECE_BYTES))
+        view = memoryview(bytearray(self._piece_bytes))
         while n := self._inner.readinto(view):
             yield bytes(view[:n])
 
