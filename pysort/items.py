@@ -19,7 +19,7 @@ from pysort.linekeys import PIECE_BYTES, KeyEncoder, WholeLines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pysort.options import Options
     from pysort.stats import SortStats
@@ -48,14 +48,16 @@ class Form:
         self.ends = dict(zip(self._heads, _ENDS, strict=False))
         self.head_bytes = len(self._heads[0])
 
-    def parts(self, text: bytes) -> tuple[bytes, bytes]:
-        """Head and item of a line."""
+    def parts(self, text: bytes) -> tuple[bytes, ...]:
+        """What a line is in the sort: head, item and newline."""
+        if not self._are_crlf:
+            return (self._heads[_NEWLINE], text) if text.endswith(b"\n") else (self._heads[_BARE], text, b"\n")
         end, stop = _BARE, len(text)
         if text.endswith(b"\n"):
             end, stop = _NEWLINE, stop - 1
-        if self._are_crlf and text.endswith(b"\r", 0, stop):
+        if text.endswith(b"\r", 0, stop):
             end, stop = end + _RETURN, stop - 1
-        return self._heads[end], text[:stop]
+        return self._heads[end], text[:stop], b"\n"
 
     def order(self, options: Options, keys: Sequence[KeySpec]) -> tuple[Options, list[KeySpec]]:
         """What makes the order of lines in this form, for options and effective keys that make that of items."""
@@ -129,7 +131,6 @@ class Items(Generic[AnyStr]):
                 parts.append(key(item))
                 size += len(parts[-1])
             parts += form.parts(text)
-            parts.append(b"\n")
             size += len(text) + form.head_bytes + 1
             if size >= PIECE_BYTES:
                 break
@@ -154,16 +155,19 @@ class Items(Generic[AnyStr]):
 
     def given_back(self, pieces: Iterable[memoryview]) -> Iterator[AnyStr]:
         """The items of sorted lines, as they came."""
-        whole, item = WholeLines(b"\n"), self._giver_back()
+        whole, mark, head_bytes, ends = WholeLines(b"\n"), self._mark, self._form.head_bytes, self._form.ends
+        is_text = self.kind is str
         for piece in pieces:
             for text in whole.of(piece):
-                yield from map(item, text[:-1].split(b"\n"))
+                for line in text[:-1].split(b"\n"):
+                    start = line.index(mark) + head_bytes if mark else head_bytes
+                    item = line[start:] + ends[line[start - head_bytes : start]]
+                    yield item.decode("utf-8", "surrogatepass") if is_text else item  # type: ignore[misc]
 
     def given_back_counted(self, pieces: Iterable[memoryview], unique: bool) -> Iterator[tuple[AnyStr, int]]:
         """The items of lines that stand behind their numbers, with these. Unless only one of each key is given back,
         adjacent ones that differ in nothing but how they end are one."""
-        whole, item = WholeLines(b"\n"), self._giver_back()
-        head_bytes, mark = self._form.head_bytes, self._mark
+        whole, mark, head_bytes = WholeLines(b"\n"), self._mark, self._form.head_bytes
         line, content, n = b"", b"", 0  # that may get a larger number
         for piece in pieces:
             for text in whole.of(piece):
@@ -174,25 +178,12 @@ class Items(Generic[AnyStr]):
                         n += int(numbered[:at])
                         continue
                     if n:
-                        yield item(line), n
-                    line, content, n = numbered[at:], next_content, int(numbered[:at])
+                        yield next(self.given_back([memoryview(line)])), n
+                    line, content, n = numbered[at:] + b"\n", next_content, int(numbered[:at])
         if n:
-            yield item(line), n
+            yield next(self.given_back([memoryview(line)])), n
 
     @property
     def _mark(self) -> bytes:
         """With what a head begins, if that is not where a line begins."""
         return b"" if self._form.key is None else bytes((self._form.key.separator,))
-
-    def _giver_back(self) -> Callable[[bytes], AnyStr]:
-        mark, head_bytes, ends = self._mark, self._form.head_bytes, self._form.ends
-
-        def as_bytes(line: bytes) -> bytes:
-            at = line.index(mark)
-            stop = at + head_bytes
-            return line[stop:] + ends[line[at:stop]]
-
-        def as_text(line: bytes) -> str:
-            return as_bytes(line).decode("utf-8", "surrogatepass")
-
-        return as_text if self.kind is str else as_bytes  # type: ignore[return-value]
