@@ -149,7 +149,13 @@ SMALL_SORT = {
     ),
     *("pysort.room", "pysort.runs", "pysort.sortbuffer", "pysort.sorter", "pysort.sorting", "pysort.stats"),
     *("pysort.storage", "pysort.storage.access", "pysort.storage.advice", "pysort.storage.handle"),
-    *("pysort.storage.hints", "pysort.storage.iostats", "pysort.storage.positional", "pysort.storage.readers"),
+    *(
+        "pysort.storage.hints",
+        "pysort.storage.iostats",
+        "pysort.storage.opening",
+        "pysort.storage.positional",
+        "pysort.storage.readers",
+    ),
     *("pysort.storage.spill", "pysort.storage.workers", "pysort.storage.writer", "pysort.units"),
 }
 

@@ -21,7 +21,8 @@ from pysort.errors import SortError, file_error, shell_name
 from pysort.storage.advice import Advisor
 from pysort.storage.handle import Handle
 from pysort.storage.hints import Strategy
-from pysort.storage.positional import REFUSALS, CutShort, open_positional
+from pysort.storage.opening import open_positional
+from pysort.storage.positional import REFUSALS, CutShort
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

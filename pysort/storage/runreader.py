@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from pysort.storage.advice import Advisor, advise
 from pysort.storage.hints import HintResult
-from pysort.storage.positional import ALIGN_BYTES, CutShort, note_refusal, open_positional
+from pysort.storage.opening import open_positional
+from pysort.storage.positional import ALIGN_BYTES, CutShort, note_refusal
 from pysort.storage.spillfile import Extent, SpilledRun, run_error
 
 TYPE_CHECKING = False
