@@ -59,7 +59,18 @@ class Merge:
     several threads can merge.
     """
 
-    __slots__ = ("_arena", "_cursors", "_forecast", "_lines", "_order", "_outs", "_rounds", "_state", "_workers")
+    __slots__ = (
+        "_arena",
+        "_cursors",
+        "_forecast",
+        "_lines",
+        "_order",
+        "_outs",
+        "_rounds",
+        "_state",
+        "_text_share",
+        "_workers",
+    )
 
     def __init__(
         self,
@@ -79,6 +90,7 @@ class Merge:
         self._workers = workers
         self._outs = Outs(outs)
         self._forecast = forecast
+        self._text_share = 0.5  # of a window
         half = window_bytes // 2 - window_bytes // 2 % 64
         has_halves = workers.n > 0 and half >= 4 * longest_line + 4 * max(reader.block_bytes for reader in readers)
         self._lines = []
@@ -201,6 +213,9 @@ class Merge:
             if reader.remaining and self._has_room(target, reader):
                 target.stop += reader.readinto(target.view[target.stop :][: self._room(target)])
             fits = target.split()
+            if target.n and not self._order.keyed:
+                records = target.n * MERGE_RECORD_BYTES
+                self._text_share = min(max(0.95 * target.scanned / (target.scanned + records), 0.5), 0.9)
             lines.ended = not reader.remaining and target.scanned == target.stop
             if target.n > lines.kept or lines.ended:
                 reader.release()
@@ -209,8 +224,9 @@ class Merge:
                 return _TOO_LONG
 
     def _room(self, buffer: LineBuffer) -> int:
-        """Half of it is for text, the other half for records and keys."""
-        return buffer.top // 2 - buffer.stop
+        """Half of it is for text, the other half for records and keys; where there are no keys all is for text that
+        records of lines as long as before leave."""
+        return int(buffer.top * self._text_share) - buffer.stop
 
     def _has_room(self, buffer: LineBuffer, reader: Reader) -> bool:
         return self._room(buffer) >= min(reader.block_bytes, reader.remaining)

@@ -169,12 +169,16 @@ class Rounds:
         runs as much is taken to be merged as of the longest."""
         part_n = self._workers.n
         share = min(part_n * FILL * self._out_bytes * self._lines_n / self._bytes / n, 1.0)
-        longest = max(range(self._cursor_n), key=lambda i: stops[i] - starts[i])
+        lengths = [stop - start for start, stop in zip(starts, stops, strict=True)]
+        longest = max(range(0, self._cursor_n, 2), key=lambda i: lengths[i] + lengths[i + 1])
         cuts = []
         for i in range(1, part_n + 1):
-            index = starts[longest] + int((stops[longest] - starts[longest]) * share * i / part_n)
-            if index < stops[longest]:
-                cuts.append([min(place, stop) for place, stop in zip(self._cut(longest, index), stops, strict=True)])
+            at, index = longest, int((lengths[longest] + lengths[longest + 1]) * share * i / part_n)
+            if index >= lengths[at]:
+                at, index = longest + 1, index - lengths[at]
+            if index < lengths[at]:
+                places = self._cut(at, starts[at] + index)
+                cuts.append([min(place, stop) for place, stop in zip(places, stops, strict=True)])
             else:
                 cuts.append(stops)
         return cuts
