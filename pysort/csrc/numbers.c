@@ -78,12 +78,19 @@ void ps_encode_numeric(const struct ps_program *program, const struct ps_segment
     *sink = local;
 }
 
-/* Rank of the unit behind the number at p, 0 without one. Unlike a number for -n, this one has at most one grouping byte
+/* Rank of the unit at p, 0 without one. */
+static inline unsigned rank_at(const struct ps_table *table, const uint8_t *p, const uint8_t *end)
+{
+    static const uint8_t ranks[256] = {['K'] = 1, ['k'] = 1, ['M'] = 2, ['G'] = 3, ['T'] = 4,  ['P'] = 5,
+                                       ['E'] = 6, ['Z'] = 7, ['Y'] = 8, ['R'] = 9, ['Q'] = 10};
+    return p < end ? ranks[table ? table->map[*p] : *p] : 0;
+}
+
+/* Rank of the unit behind the number at p. Unlike a number for -n, this one has at most one grouping byte
  * between two digits and none elsewhere: where it is a blank the unit is not looked for in the next column. */
 static unsigned unit_rank(const struct ps_segment *segment, const struct ps_table *table, const uint8_t *p,
                           const uint8_t *end)
 {
-    static const char units[] = "KMGTPEZYRQ";
     while (p < end && is_digit(*p)) {
         p++;
         if (p < end && *p == segment->grouping) {
@@ -97,11 +104,7 @@ static unsigned unit_rank(const struct ps_segment *segment, const struct ps_tabl
         while (p < end && is_digit(*p))
             p++;
     }
-    if (p == end)
-        return 0;
-    const int byte = table ? table->map[*p] : *p;
-    const char *unit = memchr(units, byte == 'k' ? 'K' : byte, sizeof units - 1);
-    return unit ? (unsigned)(unit - units) + 1 : 0;
+    return rank_at(table, p, end);
 }
 
 void ps_encode_human(const struct ps_program *program, const struct ps_segment *segment,
@@ -171,7 +174,6 @@ unsigned ps_short_number(const struct ps_program *program, const struct ps_segme
         p++;
     const int negative = p < end && *p == '-';
     p += negative;
-    const uint8_t *begin = p;
     while (p < end && *p == '0')
         p++;
     const uint8_t *integer = p;
@@ -181,8 +183,10 @@ unsigned ps_short_number(const struct ps_program *program, const struct ps_segme
         digit_n += load_digits(p + 8, end).n;
     p += digit_n;
     struct digits fraction = {0, 0};
-    if (p < end && *p == segment->point)
+    if (p < end && *p == segment->point) {
         fraction = load_digits(p + 1, end);
+        p += 1 + fraction.n;
+    }
     if (digit_n > INTEGER_MAX || fraction.n == 8)
         return 0; /* more may follow */
     if (digit_n == 0 && fraction.values == 0) {
@@ -197,7 +201,7 @@ unsigned ps_short_number(const struct ps_program *program, const struct ps_segme
         return 0;
     uint64_t value = TAG_POSITIVE + digit_n;
     if (is_size)
-        value |= (uint64_t)(TAG_POSITIVE + unit_rank(segment, ps_table_of(program, segment), begin, end)) << 8;
+        value |= (uint64_t)(TAG_POSITIVE + rank_at(ps_table_of(program, segment), p, end)) << 8;
     if (digit_n)
         value = value << 8 * integer_n | integer_pairs(integer, first, digit_n);
     if (fraction_n)
