@@ -1,8 +1,8 @@
 /* Stable MSD radix sort of records, with the next 8 bytes of every key cached in its record.
  *
- * A group is a set of records whose keys agree on their first `depth` bytes and on the digits of the prefix above
- * `shift`. It lies in `from`, in input order; `other` has room for as many. Digits are distributed from one to the
- * other, so a group knows whether its final place is where it is (flip 0) or across (flip 1). When the 8 bytes are used
+ * A group is a set of records whose keys agree on their first `depth` bytes and on the bytes of the prefix above
+ * the one at `shift`. It lies in `from`, in input order; `other` has room for as many. Distributing goes from one to
+ * the other, so a group knows whether its final place is where it is (flip 0) or across (flip 1). When the 8 bytes are used
  * up, the lines that ended are set aside and the prefixes of the rest are refilled at depth + 8, or deeper where the
  * whole group has more in common. Each distribution recurses into all buckets but the largest and loops on that one, so
  * the recursion is at most log2(n) deep, however long the common prefixes are.
@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-#define SMALL 32        /* records; up to here insertion sort is faster than counting 256 buckets */
+#define SMALL 32        /* records left to insertion sort; with 12 or 16 random lines take 1.2 times as long or more */
 #define ENDED_CLASSES 9 /* keys with 0..8 bytes left; the class after them goes on */
 
 /* Text and keys lie below the records, so 8 bytes can be read at any place in a key. */
@@ -94,8 +94,8 @@ size_t ps_shared_length(const struct ps_order *order, const struct ps_record *re
     return shared >= least ? shared : 0;
 }
 
-/* What records are distributed by: the low bits of the first byte of the prefix in which a group differs, and those of the
- * next such byte behind them where there is room: text of decimal digits takes half as many passes then. All higher bits
+/* What records are distributed by: the low bits of the first byte of the prefix in which a group differs, and those of
+ * the next such byte where there is room: text of decimal digits takes half as many passes then. All higher bits
  * are the same throughout the group, so the order of digits is that of the bytes. */
 struct digit {
     unsigned shift[2], bits[2]; /* of the one byte and of the other; no bits of the other where there is none */
