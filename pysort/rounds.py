@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 LEAST_PART_N = 2048  # records: with fewer the cuts and the jobs cost more than a second thread saves
 FIRST_LINE_BYTES = 64  # as long as nothing is known of the lines
+# Of a round, for each worker: the more there are the less often all wait for the last one, but the later what is merged
+# makes room for more. Workers are busy for 0.9 of a merge of 20 runs, with a single part for 0.6.
+PARTS_N = 8
 FILL = 0.9  # of an output buffer: a part that is longer than that waits for its turn when the buffer is full
 
 _CURSOR = struct.Struct("=5Q")  # struct ps_cursor: base, top, n, next, last
@@ -122,17 +125,17 @@ class Rounds:
         return bool(self._parts)
 
     def start(self) -> None:
-        """All parts at once. No other output buffer is taken than the one that was put back last."""
+        """One part for each worker. No other output buffer is taken than the one that was put back last."""
         skip, emitted, count = _MERGE.unpack_from(self._state)[2:]
         # It goes on where the merge has stopped, which has one cursor for each run.
         _MERGE.pack_into(self._parts[0].state, 0, 0, 0, skip, max(2 * emitted - 1, 0), count)
-        for part in self._parts:
+        for part in self._parts[: self._workers.n]:
             self._merge(part, self._outs.take())
 
     def pieces(self) -> Generator[memoryview]:
-        """The lines of the round, in pieces as those of a merge."""
+        """The lines of the round, in pieces as those of a merge. When a part is done the next one begins."""
         emitted = 0
-        for part in self._parts:
+        for i, part in enumerate(self._parts):
             while self._wait_for(part) != self._order.kernel.MERGE_DONE:
                 yield part.out[: part.used]
                 self._outs.put_back(part.out)
@@ -140,6 +143,8 @@ class Rounds:
             if part.used:
                 yield part.out[: part.used]
             self._outs.put_back(part.out)
+            for following in self._parts[i + self._workers.n : i + self._workers.n + 1]:
+                self._merge(following, self._outs.take())
             self._lines_n += part.n
             emitted = _MERGE.unpack_from(part.state)[3] or emitted
         self._parts = []
@@ -165,10 +170,11 @@ class Rounds:
         return memoryview(self._places).cast("Q").tolist()
 
     def _cuts(self, starts: list[int], stops: list[int], n: int) -> list[list[int]]:
-        """Where the parts end: as many as there are workers, and each of what an output buffer holds or less. Of all
+        """Where the parts end: one for each worker at least, and each of what an output buffer holds or less. Of all
         runs as much is taken to be merged as of the longest."""
-        part_n = self._workers.n
-        share = min(part_n * FILL * self._out_bytes * self._lines_n / self._bytes / n, 1.0)
+        out_n = FILL * self._out_bytes * self._lines_n / self._bytes  # records
+        part_n = self._workers.n * max(min(int(n / out_n / self._workers.n), PARTS_N), 1)
+        share = min(part_n * out_n / n, 1.0)
         lengths = [stop - start for start, stop in zip(starts, stops, strict=True)]
         longest = max(range(0, self._cursor_n, 2), key=lambda i: lengths[i] + lengths[i + 1])
         cuts = []

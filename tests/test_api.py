@@ -236,3 +236,16 @@ def test_importing_the_package_loads_nothing_of_it() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout == b"[]\n"
     with pytest.raises(AttributeError):
         pysort.nothing  # type: ignore[attr-defined] # noqa: B018
+
+
+def test_only_an_output_with_content_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once a file has been cut, ext4 writes all of it to the disk before close() returns."""
+    cut, ftruncate = [], os.ftruncate
+    monkeypatch.setattr(os, "ftruncate", lambda fd, size: (cut.append(size), ftruncate(fd, size)))
+    (tmp_path / "in").write_bytes(b"b\na\n")
+    for output in ("new", "empty", "old"):
+        if output != "new":
+            (tmp_path / output).write_bytes(b"longer than that\n" * (output == "old"))
+        pysort.sort_file(tmp_path / "in", tmp_path / output)
+        assert (tmp_path / output).read_bytes() == b"a\nb\n"
+        assert cut == [0] * (output == "old")
