@@ -12,6 +12,11 @@ from kernel_support import RECORD, REVERSE, Batch, pack_program, prefix_of, prog
 
 ALL_ONES = (1 << 64) - 1
 SEPARATORS = [b"\n", b"\0"]
+# Separators are looked for in blocks of 64 bytes, and in another way beyond a few of these.
+LENGTHS = st.integers(0, 3) | st.sampled_from([62, 63, 64, 65, 127, 128, 191, 192, 193, 255, 256, 257, 400])
+LONG_LINES = st.lists(st.tuples(LENGTHS, st.sampled_from(SEPARATORS)), max_size=40).map(
+    lambda lines: b"".join(b"x" * length + separator for length, separator in lines)
+)
 
 
 def records(arena: bytearray, top: int, first: int, last: int) -> list[tuple[int, int, int]]:
@@ -19,9 +24,9 @@ def records(arena: bytearray, top: int, first: int, last: int) -> list[tuple[int
 
 
 @given(
-    data=st.lists(st.sampled_from(b"\n\0ab\xff"), max_size=300).map(bytes) | st.binary(),
-    start=st.integers(0, 40),
-    cut=st.integers(0, 40),
+    data=st.lists(st.sampled_from(b"\n\0ab\xff"), max_size=300).map(bytes) | st.binary() | LONG_LINES,
+    start=st.integers(0, 70),
+    cut=st.integers(0, 70),
     already=st.integers(0, 3),
     n_max=st.integers(0, 60),
     separator=st.sampled_from(SEPARATORS),
@@ -77,6 +82,17 @@ def test_a_line_without_separator_is_not_taken(kernel: ModuleType) -> None:
     arena = bytearray(b"ab\ncd".ljust(64))
     assert kernel.scan(pack_program(), arena, 0, 5, 64, 0, 2) == (1, 3, 2)
     assert kernel.scan(pack_program(), arena, 3, 5, 64, 1, 2) == (1, 3, 0)
+
+
+def test_no_separator_is_taken_from_behind_the_text(kernel: ModuleType) -> None:
+    size = 16 * 400
+    for stop in range(200):
+        arena = bytearray(b"x" * 70 + b"\n" * 330).ljust(size)
+        assert kernel.scan(pack_program(), arena, 60, stop + 70, size, 0, 300) == (
+            stop,
+            stop + 70 if stop else 60,
+            10 * (stop > 0),
+        )
 
 
 def test_scanning_goes_on_where_it_stopped(kernel: ModuleType) -> None:
