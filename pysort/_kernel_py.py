@@ -9,8 +9,6 @@ their buffers. What a record says is trusted.
 
 from __future__ import annotations
 
-import struct
-
 from pysort._kernel_py_arguments import open_arena, open_program, require, require_records
 from pysort._kernel_py_counts import put_count, show, text_length
 from pysort._kernel_py_encode import COUNT, REVERSE, UNIQUE, Program, encode_reversed
@@ -28,6 +26,7 @@ from pysort._kernel_py_records import (
     prefix_of,
     span_of_line,
 )
+from pysort._kernel_py_sort import DROPPED, PART_BYTES, count_digits, differing, distribute, sort_part, split
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,7 +45,10 @@ __all__ = [
     "bound",
     "check",
     "check_text",
+    "count_digits",
     "cut",
+    "differing",
+    "distribute",
     "drop",
     "encode",
     "gather",
@@ -63,13 +65,6 @@ __all__ = [
 ]
 
 NAME = "python"
-
-PART_BYTES = 40
-
-_PART = struct.Struct("=3QqQ")  # struct ps_part: start, n, depth, shift, flags
-_FIRST_SHIFT = 56  # of the part that is all records
-_DESCENDING, _SORTED = 1, 4  # its flags: see csrc/kernel.h
-_DROPPED = 0xFFFFFFFF  # offset of a record that PS_UNIQUE drops
 
 
 def scan(
@@ -126,47 +121,6 @@ def encode(
     return last, at
 
 
-def sort_part(program: bytes, locale: Any, arena: Buffer, top: int, n: int, part: Buffer) -> None:
-    """Sort a part of the n records below `top`; the n below those are scratch. Here it is all of them, or some that are
-    sorted as they lie.
-
-    The result ascends from top - 16 * n on and addresses lines. The records that PS_UNIQUE drops are still there, with
-    an offset of 0xFFFFFFFF, until `drop` has taken them out.
-    """
-    order = open_program(program, locale)
-    view = open_arena(arena)
-    require_records(view, top, 2 * n)
-    require(len(bytes(part)) == _PART.size, "not a part of the records")
-    first, part_n, depth, shift, flags = _PART.unpack(part)
-    at = top - RECORD_BYTES * n
-    if flags == _SORTED:
-        require(first + part_n <= n, "not a part of the records")
-        for record_at in range(at + RECORD_BYTES * first, at + RECORD_BYTES * (first + part_n), RECORD_BYTES):
-            RECORD.pack_into(view, record_at, 0, *span_of_line(order, view, record_at))
-        return
-    is_whole = (first, part_n, depth, shift) == (0, n, 0, _FIRST_SHIFT)
-    require(is_whole and flags in (_DESCENDING, _DESCENDING | _SORTED), "not a part of the records")
-    in_input_order = range(top - RECORD_BYTES, at - RECORD_BYTES, -RECORD_BYTES)
-    keyed = [(order_of(order, locale, view, record_at), record_at) for record_at in in_input_order]
-    keyed.sort(key=lambda item: item[0])
-    spans = [span_of_line(order, view, record_at) for _, record_at in keyed]
-    if order.flags & UNIQUE:
-        for i in range(1, n):
-            if keyed[i - 1][0] == keyed[i][0]:
-                spans[i] = _DROPPED, 0
-    for offset, length in spans:
-        RECORD.pack_into(view, at, 0, offset, length)
-        at += RECORD_BYTES
-
-
-def split(program: bytes, locale: Any, arena: Buffer, top: int, n: int, part: Buffer, parts: Buffer) -> int:
-    """One step of sorting the records, in C, to let several threads sort the parts that are left of it: struct ps_part
-    in csrc/kernel.h, the first of which is all of them. Here nothing is left: this is sort_part. Returns the number of
-    parts."""
-    sort_part(program, locale, arena, top, n, part)
-    return 0
-
-
 def drop(program: bytes, arena: Buffer, top: int, n: int) -> int:
     """Move the records together that are kept under PS_UNIQUE and PS_COUNT, when all parts are sorted. Returns their
     number. Under PS_COUNT the prefix of each is how many lines it stands for."""
@@ -181,7 +135,7 @@ def drop(program: bytes, arena: Buffer, top: int, n: int) -> int:
     for at in range(first, top, RECORD_BYTES):
         _, offset, length = RECORD.unpack_from(view, at)
         if order.flags & UNIQUE:
-            is_repeat = offset == _DROPPED
+            is_repeat = offset == DROPPED
         else:
             line, previous = bytes_of(view, at), line
             is_repeat = line == previous

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import struct
+from _thread import allocate_lock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
 
     from pysort.arena import Arena
     from pysort.kernel import Order
@@ -48,9 +49,10 @@ class Sorting:
         elif direction < 0:  # as they lie
             parts = [_PART.pack(first, stop - first, 0, _FIRST_SHIFT, _SORTED) for first, stop in self._ranges()]
             self._sort_parts(parts, n // max(self._workers.n, 1))
+        elif self._workers.n > 1 and n > LEAST_LEAF_N:
+            self._split_together(max(n // (self._workers.n * LEAVES_N), LEAST_LEAF_N))
         else:
-            leaf_n = max(n // (self._workers.n * LEAVES_N), LEAST_LEAF_N) if self._workers.n else n
-            self._sort_parts([_PART.pack(0, n, 0, _FIRST_SHIFT, _DESCENDING)], leaf_n)
+            self._sort_parts([_PART.pack(0, n, 0, _FIRST_SHIFT, _DESCENDING)], n)
 
     def _direction(self) -> int:
         """1 if the lines are in order already, -1 if each is less than the one before it, else 0."""
@@ -105,6 +107,41 @@ class Sorting:
 
         for share in _shares(parts, leaf_n):
             self._jobs.append(self._workers.submit(lambda share=share: work(share)))  # type: ignore[misc]
+
+    def _split_together(self, leaf_n: int) -> None:
+        """As _sort_parts() with all records, of which all workers make the first step together."""
+        from pysort.firststep import FirstStep
+
+        step = FirstStep(self._order, self._arena, self.n, self._ranges())
+
+        def when_found() -> None:
+            if step.difference:
+                self._together(step.count, when_counted)
+            else:  # keys that begin alike are for one of them
+                self._sort_parts([_PART.pack(0, self.n, 0, _FIRST_SHIFT, _DESCENDING)], leaf_n)
+
+        def when_counted() -> None:
+            step.share_out()
+            self._together(step.distribute, lambda: self._sort_parts(step.parts, leaf_n))
+
+        self._together(step.find, when_found)
+
+    def _together(self, call: Callable[[int], None], then: Callable[[], None]) -> None:
+        """Have it called with the number of each range; whoever ends last calls then()."""
+        lock, left = allocate_lock(), self._workers.n
+
+        def work(i: int) -> int:
+            nonlocal left
+            call(i)
+            with lock:
+                left -= 1
+                is_last = not left
+            if is_last:
+                then()
+            return 0
+
+        for i in range(self._workers.n):
+            self._jobs.append(self._workers.submit(lambda i=i: work(i)))  # type: ignore[misc]
 
     def ends(self) -> tuple[bytes, bytes] | None:
         """The first and the last line of the sorted buffer, if there are any and they are not too long to be copied."""

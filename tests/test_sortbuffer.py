@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from pysort import _kernel_py, sorting
 from pysort.arena import Arena
+from pysort.firststep import FirstStep
 from pysort.kernel import Order
 from pysort.keys.locale import C_TABLES
 from pysort.keys.program import compile as compile_program
@@ -170,3 +171,30 @@ def whole(order: Order, lines: list[bytes]) -> bytes:
     index, _, used = order.kernel.gather(order.program, arena, top - 16 * n, kept, 0, 0, out)
     assert index == kept
     return bytes(out[:used])
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.NAME)
+@pytest.mark.parametrize("worker_n", [1, 2, 3, 5])
+@pytest.mark.parametrize("keys", range(len(KEYS)))
+def test_all_workers_make_the_first_step(
+    kernel: ModuleType, worker_n: int, keys: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[tuple[int, int]] = []
+    distribute = FirstStep.distribute
+    monkeypatch.setattr(
+        FirstStep, "distribute", lambda self, i: (made.append((i, len(self.parts))), distribute(self, i))
+    )
+    order = make_order(kernel, keys, False, False)
+    text = b"".join(b"%d %d\n" % (i * 7919 % 1009, i * 31 % 1000) for i in range(1000))
+    runs = runs_of(order, text, 1 << 17, worker_n, 4096, random.Random(1))
+    assert runs == runs_of(order, text, 1 << 17, 0, 4096, random.Random(1))
+    assert sorted(i for i, _ in made) == [i for i in range(worker_n) if worker_n > 1]
+    assert all(part_n > 1 for _, part_n in made)
+
+
+def test_keys_that_begin_alike_have_no_first_step_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(FirstStep, "distribute", None)
+    for kernel in KERNELS:
+        text = b"".join(b"the same beginning %d\n" % (i * 7919 % 1009) for i in range(1000))
+        runs = runs_of(make_order(kernel, 0, False, False), text, 1 << 17, 2, 4096, random.Random(1))
+        assert runs == [(1000, b"".join(sorted(text.splitlines(keepends=True))))]

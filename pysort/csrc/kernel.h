@@ -322,6 +322,18 @@ struct ps_part {
 size_t ps_split(const struct ps_program *program, const struct ps_locale *locale, const uint8_t *arena, uint8_t *top,
                 size_t n, const struct ps_part *part, struct ps_part parts[256]);
 
+/* The first step by several threads, each of which has some of the records that ps_scan and ps_encode left: the n below
+ * `top`. What the threads found is put together between these calls, by whoever makes them. */
+
+/* In which bits their prefixes differ from this one. */
+uint64_t ps_differing(const uint8_t *top, size_t n, uint64_t prefix);
+
+/* difference: of all records, not 0. How many have each digit. Returns the shift of the parts that the digits make. */
+int ps_count_digits(const uint8_t *top, size_t n, uint64_t difference, uint64_t count[256]);
+
+/* To places of records from `to` on: for each digit where the first one is put. */
+void ps_distribute(const uint8_t *top, size_t n, uint64_t difference, uint8_t *to, const uint64_t places[256]);
+
 /* All steps. Returns 0 when there was no memory for a comparison. */
 int ps_sort_part(const struct ps_program *program, const struct ps_locale *locale, const uint8_t *arena, uint8_t *top,
                  size_t n, const struct ps_part *part);

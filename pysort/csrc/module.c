@@ -4,7 +4,6 @@
 
 #include "guard.h"
 
-#define PART_N 256 /* that ps_split makes at most */
 #define ARENA_LIMIT ((size_t)UINT32_MAX)
 
 void ps_release(struct arguments *args)
@@ -23,8 +22,7 @@ PyObject *ps_refuse(struct arguments *args, const char *why)
     return NULL;
 }
 
-/* The program, and `n` records with `scratch` as many below `top`, or the reason why not. */
-static const char *check(const struct arguments *args, Py_ssize_t top, Py_ssize_t n, Py_ssize_t arrays)
+const char *ps_check_records(const struct arguments *args, Py_ssize_t top, Py_ssize_t n, Py_ssize_t arrays)
 {
     if (!ps_is_aligned(args->program.buf) || !ps_program_is_valid(args->program.buf, (size_t)args->program.len))
         return "not a key program";
@@ -48,7 +46,7 @@ static PyObject *scan(PyObject *self, PyObject *tuple)
         ps_release(&args);
         return NULL;
     }
-    const char *why = check(&args, top, n_max, 1);
+    const char *why = ps_check_records(&args, top, n_max, 1);
     if (why == NULL && (start < 0 || start > stop || stop > args.arena.len))
         why = "start and stop are not in the arena";
     if (why == NULL && (n < 0 || n > n_max))
@@ -73,7 +71,7 @@ static PyObject *encode(PyObject *self, PyObject *tuple)
         ps_release(&args);
         return NULL;
     }
-    const char *why = check(&args, top, last, 1);
+    const char *why = ps_check_records(&args, top, last, 1);
     if (why == NULL && (first < 0 || first > last))
         why = "first is more than last";
     if (why == NULL && (at < 0 || limit > args.arena.len))
@@ -91,69 +89,6 @@ static PyObject *encode(PyObject *self, PyObject *tuple)
     return Py_BuildValue("nn", (Py_ssize_t)done, (Py_ssize_t)end);
 }
 
-/* What was parsed for a function that sorts a part, or the reason why it cannot be done. */
-static const char *check_part(const struct arguments *args, Py_ssize_t top, Py_ssize_t n)
-{
-    const char *why = check(args, top, n, 2);
-    if (why == NULL)
-        why = ps_check_locale(args);
-    if (why != NULL)
-        return why;
-    const struct ps_part *part = args->part.buf;
-    if (args->part.len != sizeof *part || !ps_is_aligned(part) || part->start > (uint64_t)n ||
-        part->n > (uint64_t)n - part->start || part->shift > PS_FIRST_SHIFT || part->shift % 8 != 0 ||
-        (part->flags & PS_PART_DESCENDING && part->n != (uint64_t)n))
-        return "not a part of the records";
-    return NULL;
-}
-
-static PyObject *split(PyObject *self, PyObject *tuple)
-{
-    (void)self;
-    struct arguments args = {0};
-    Py_ssize_t top, n;
-    if (!PyArg_ParseTuple(tuple, "y*O&w*nny*w*:split", &args.program, ps_as_locale, &args.locale, &args.arena, &top, &n,
-                          &args.part, &args.out)) {
-        ps_release(&args);
-        return NULL;
-    }
-    const char *why = check_part(&args, top, n);
-    if (why == NULL && (args.out.len < (Py_ssize_t)(PART_N * sizeof(struct ps_part)) || !ps_is_aligned(args.out.buf)))
-        why = "no room for all parts";
-    if (why != NULL)
-        return ps_refuse(&args, why);
-    uint8_t *arena = args.arena.buf;
-    const struct ps_part *part = args.part.buf;
-    size_t part_n = 0;
-    WITHOUT_GIL(part->n * 16, part_n = ps_split(args.program.buf, args.locale, arena, arena + top, (size_t)n, part,
-                                                args.out.buf));
-    ps_release(&args);
-    return part_n == PS_NO_MEMORY ? PyErr_NoMemory() : PyLong_FromSize_t(part_n);
-}
-
-static PyObject *sort_part(PyObject *self, PyObject *tuple)
-{
-    (void)self;
-    struct arguments args = {0};
-    Py_ssize_t top, n;
-    if (!PyArg_ParseTuple(tuple, "y*O&w*nny*:sort_part", &args.program, ps_as_locale, &args.locale, &args.arena, &top, &n,
-                          &args.part)) {
-        ps_release(&args);
-        return NULL;
-    }
-    const char *why = check_part(&args, top, n);
-    if (why != NULL)
-        return ps_refuse(&args, why);
-    uint8_t *arena = args.arena.buf;
-    const struct ps_part *part = args.part.buf;
-    int done = 0;
-    WITHOUT_GIL(part->n * 16, done = ps_sort_part(args.program.buf, args.locale, arena, arena + top, (size_t)n, part));
-    ps_release(&args);
-    if (!done)
-        return PyErr_NoMemory();
-    Py_RETURN_NONE;
-}
-
 static PyObject *drop(PyObject *self, PyObject *tuple)
 {
     (void)self;
@@ -163,7 +98,7 @@ static PyObject *drop(PyObject *self, PyObject *tuple)
         ps_release(&args);
         return NULL;
     }
-    const char *why = check(&args, top, n, 1);
+    const char *why = ps_check_records(&args, top, n, 1);
     if (why != NULL)
         return ps_refuse(&args, why);
     uint8_t *arena = args.arena.buf;
@@ -186,7 +121,7 @@ static PyObject *line(PyObject *self, PyObject *tuple)
         ps_release(&args);
         return NULL;
     }
-    const char *why = index < 0 ? "no such record" : check(&args, top, index + 1, 1);
+    const char *why = index < 0 ? "no such record" : ps_check_records(&args, top, index + 1, 1);
     if (why != NULL)
         return ps_refuse(&args, why);
     const struct ps_header header = ps_line_at(args.program.buf, args.arena.buf, (uint8_t *)args.arena.buf + top,
@@ -204,7 +139,7 @@ static PyObject *check_order(PyObject *self, PyObject *tuple)
         ps_release(&args);
         return NULL;
     }
-    const char *why = check(&args, top, n, 1);
+    const char *why = ps_check_records(&args, top, n, 1);
     if (why == NULL)
         why = ps_check_locale(&args);
     if (why != NULL)
@@ -225,7 +160,7 @@ static PyObject *check_text(PyObject *self, PyObject *tuple)
         ps_release(&args);
         return NULL;
     }
-    const char *why = check(&args, 0, 0, 1);
+    const char *why = ps_check_records(&args, 0, 0, 1);
     if (why == NULL && (start < 0 || start > stop || stop > args.arena.len))
         why = "start and stop are not in the arena";
     if (why == NULL && ((const struct ps_program *)args.program.buf)->segment_n > 0)
@@ -247,7 +182,7 @@ static PyObject *presorted(PyObject *self, PyObject *tuple)
         ps_release(&args);
         return NULL;
     }
-    const char *why = check(&args, top, n, 1);
+    const char *why = ps_check_records(&args, top, n, 1);
     if (why == NULL)
         why = ps_check_locale(&args);
     if (why != NULL)
@@ -271,7 +206,7 @@ static PyObject *gather(PyObject *self, PyObject *tuple)
     }
     const char *why = records_at < 0 || n < 0 || n > (args.arena.len - records_at) / 16
                           ? "records are not in the arena"
-                          : check(&args, records_at + n * 16, n, 1);
+                          : ps_check_records(&args, records_at + n * 16, n, 1);
     if (why == NULL && (index_in < 0 || index_in > n || skip_in < 0))
         why = "index is not that of a record";
     const uint8_t *arena = args.arena.buf;
@@ -365,8 +300,11 @@ static PyMethodDef checksum_methods[] = {
 static PyMethodDef methods[] = {
     {"scan", scan, METH_VARARGS, NULL},
     {"encode", encode, METH_VARARGS, NULL},
-    {"split", split, METH_VARARGS, NULL},
-    {"sort_part", sort_part, METH_VARARGS, NULL},
+    {"differing", ps_py_differing, METH_VARARGS, NULL},
+    {"count_digits", ps_py_count_digits, METH_VARARGS, NULL},
+    {"distribute", ps_py_distribute, METH_VARARGS, NULL},
+    {"split", ps_py_split, METH_VARARGS, NULL},
+    {"sort_part", ps_py_sort_part, METH_VARARGS, NULL},
     {"drop", drop, METH_VARARGS, NULL},
     {"line", line, METH_VARARGS, NULL},
     {"check", check_order, METH_VARARGS, NULL},

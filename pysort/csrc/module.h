@@ -38,6 +38,9 @@ void ps_release(struct arguments *args);
 /* The same, and ValueError. */
 PyObject *ps_refuse(struct arguments *args, const char *why);
 
+/* The program, and `n` records with `arrays - 1` times as many below them below `top`, or the reason why not. */
+const char *ps_check_records(const struct arguments *args, Py_ssize_t top, Py_ssize_t n, Py_ssize_t arrays);
+
 /* module_locale.c. Converter: a locale that open_locale returned, or None. */
 int ps_as_locale(PyObject *object, void *address);
 
@@ -47,6 +50,11 @@ const char *ps_check_locale(const struct arguments *args);
 /* Functions of the module that are not in module.c. */
 PyObject *ps_py_open_locale(PyObject *self, PyObject *tuple);
 PyObject *ps_py_locale_facts(PyObject *self, PyObject *tuple);
+PyObject *ps_py_differing(PyObject *self, PyObject *tuple);
+PyObject *ps_py_count_digits(PyObject *self, PyObject *tuple);
+PyObject *ps_py_distribute(PyObject *self, PyObject *tuple);
+PyObject *ps_py_split(PyObject *self, PyObject *tuple);
+PyObject *ps_py_sort_part(PyObject *self, PyObject *tuple);
 PyObject *ps_py_merge(PyObject *self, PyObject *tuple);
 PyObject *ps_py_bound(PyObject *self, PyObject *tuple);
 PyObject *ps_py_cut(PyObject *self, PyObject *tuple);

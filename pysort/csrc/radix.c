@@ -136,8 +136,8 @@ static void take_byte(uint64_t *difference, unsigned *shift, unsigned *bits)
     *difference &= (UINT64_C(1) << *shift) - 1;
 }
 
-/* The first digit of a group, and in group->shift what is left behind it: below 0 nothing. */
-static struct digit first_digit(struct ps_group *group, uint64_t difference)
+/* The first digit of a group, and in *next the shift of what is left behind it: below 0 nothing. */
+static struct digit first_digit(uint64_t difference, int *next)
 {
     struct digit digit = {{0, 0}, {0, 0}}, longer;
     take_byte(&difference, &digit.shift[0], &digit.bits[0]);
@@ -146,7 +146,7 @@ static struct digit first_digit(struct ps_group *group, uint64_t difference)
         take_byte(&difference, &longer.shift[1], &longer.bits[1]);
     if (longer.bits[0] + longer.bits[1] <= 8)
         digit = longer;
-    group->shift = (int)digit.shift[digit.bits[1] > 0] - 8;
+    *next = (int)digit.shift[digit.bits[1] > 0] - 8;
     return digit;
 }
 
@@ -162,15 +162,11 @@ static void count_digits(const struct ps_record *records, size_t n, struct digit
         count[digit_of(digit, records[i].prefix)]++;
 }
 
-/* Distributes from `records` (read backwards when `descending`) to `to`, keeping the order. */
-static void distribute(const struct ps_record *records, struct ps_record *to, size_t n, struct digit digit,
-                       const size_t count[256], int descending)
+/* Distributes from `records` (read backwards when `descending`) to `to`, keeping the order; at: where in it the first one
+ * with each digit is put, and behind the last one when it returns. */
+static void distribute(const struct ps_record *records, struct ps_record *to, size_t n, struct digit digit, size_t at[256],
+                       int descending)
 {
-    size_t at[256], sum = 0;
-    for (size_t d = 0; d < digit_n(digit); d++) {
-        at[d] = sum;
-        sum += count[d];
-    }
     if (descending)
         for (size_t i = n; i-- > 0;)
             to[at[digit_of(digit, records[i].prefix)]++] = records[i];
@@ -180,6 +176,18 @@ static void distribute(const struct ps_record *records, struct ps_record *to, si
     else
         for (size_t i = 0; i < n; i++)
             to[at[digit_of(digit, records[i].prefix)]++] = records[i];
+}
+
+/* All records of a group, of which there are so many with each digit. */
+static void distribute_all(const struct ps_record *records, struct ps_record *to, size_t n, struct digit digit,
+                           const size_t count[256], int descending)
+{
+    size_t at[256], sum = 0;
+    for (size_t d = 0; d < digit_n(digit); d++) {
+        at[d] = sum;
+        sum += count[d];
+    }
+    distribute(records, to, n, digit, at, descending);
 }
 
 void ps_swap_sides(struct ps_group *group)
@@ -247,10 +255,10 @@ void ps_sort_group(const struct ps_order *order, struct ps_record *from, struct 
     struct ps_group group = {from, other, n, depth, shift, flip};
     uint64_t difference;
     while ((difference = find_difference(order, &group)) != 0) {
-        const struct digit digit = first_digit(&group, difference);
+        const struct digit digit = first_digit(difference, &group.shift);
         size_t count[256], largest = 0, largest_at = 0, at = 0;
         count_digits(group.from, group.n, digit, count);
-        distribute(group.from, group.other, group.n, digit, count, 0);
+        distribute_all(group.from, group.other, group.n, digit, count, 0);
         for (size_t d = 0; d < digit_n(digit); d++) {
             if (count[d] > count[largest]) {
                 largest = d;
@@ -294,9 +302,39 @@ int ps_split_group(const struct ps_order *order, struct ps_group *group, size_t 
         finish_small(order, group);
         return 0;
     }
-    const struct digit digit = first_digit(group, difference);
+    const struct digit digit = first_digit(difference, &group->shift);
     count_digits(group->from, group->n, digit, count);
-    distribute(group->from, group->other, group->n, digit, count, is_reversed);
+    distribute_all(group->from, group->other, group->n, digit, count, is_reversed);
     ps_swap_sides(group);
     return 1;
+}
+
+uint64_t ps_differing(const uint8_t *top, size_t n, uint64_t prefix)
+{
+    const struct ps_record *records = (const struct ps_record *)(const void *)top - n;
+    uint64_t difference = 0;
+    for (size_t i = 0; i < n; i++)
+        difference |= records[i].prefix ^ prefix;
+    return difference;
+}
+
+int ps_count_digits(const uint8_t *top, size_t n, uint64_t difference, uint64_t count[256])
+{
+    int next;
+    const struct digit digit = first_digit(difference, &next);
+    size_t counted[256] = {0};
+    count_digits((const struct ps_record *)(const void *)top - n, n, digit, counted);
+    for (size_t d = 0; d < 256; d++)
+        count[d] = counted[d];
+    return next;
+}
+
+void ps_distribute(const uint8_t *top, size_t n, uint64_t difference, uint8_t *to, const uint64_t places[256])
+{
+    int next;
+    size_t at[256];
+    for (size_t d = 0; d < 256; d++)
+        at[d] = (size_t)places[d];
+    distribute((const struct ps_record *)(const void *)top - n, (struct ps_record *)(void *)to, n,
+               first_digit(difference, &next), at, 1);
 }

@@ -151,12 +151,92 @@ void encode_job(struct job *job)
         REQUIRE(job->arena[i] == 0xA5);
 }
 
+/* A range of the records, in the order of their lines. */
+struct range {
+    const struct job *job;
+    size_t first, n;
+    uint64_t difference, count[256], places[256];
+    int shift;
+};
+
+static const uint8_t *top_of(const struct range *range)
+{
+    return range->job->arena + range->job->top - 16 * range->first;
+}
+
+static void *find_range(void *argument)
+{
+    struct range *range = argument;
+    const struct ps_record *first = (const struct ps_record *)(const void *)(range->job->arena + range->job->top) - 1;
+    range->difference = ps_differing(top_of(range), range->n, first->prefix);
+    return NULL;
+}
+
+static void *count_range(void *argument)
+{
+    struct range *range = argument;
+    range->shift = ps_count_digits(top_of(range), range->n, range->difference, range->count);
+    return NULL;
+}
+
+static void *distribute_range(void *argument)
+{
+    struct range *range = argument;
+    uint8_t *to = range->job->arena + range->job->top - 32 * range->job->n;
+    ps_distribute(top_of(range), range->n, range->difference, to, range->places);
+    return NULL;
+}
+
+size_t first_step(struct job *job, size_t range_n, void (*run)(void *(*work)(void *), void *ranges, size_t size),
+                  struct ps_part parts[256])
+{
+    struct range ranges[RANGE_MAX];
+    uint64_t difference = 0, start = 0;
+    size_t part_n = 0;
+    for (size_t i = 0; i < range_n; i++) {
+        const size_t first = job->n * i / range_n;
+        ranges[i] = (struct range){.job = job, .first = first, .n = job->n * (i + 1) / range_n - first};
+    }
+    run(find_range, ranges, sizeof *ranges);
+    for (size_t i = 0; i < range_n; i++)
+        difference |= ranges[i].difference;
+    if (difference == 0) {
+        parts[0] = (struct ps_part){0, job->n, 0, PS_FIRST_SHIFT, PS_PART_DESCENDING};
+        return 1;
+    }
+    for (size_t i = 0; i < range_n; i++)
+        ranges[i].difference = difference;
+    run(count_range, ranges, sizeof *ranges);
+    for (unsigned digit = 0; digit < 256; digit++) {
+        const uint64_t first = start;
+        for (size_t i = 0; i < range_n; i++) {
+            ranges[i].places[digit] = start;
+            start += ranges[i].count[digit];
+        }
+        if (start > first)
+            parts[part_n++] = (struct ps_part){first, start - first, 0, ranges[0].shift, PS_PART_FLIPPED};
+    }
+    REQUIRE(start == job->n);
+    run(distribute_range, ranges, sizeof *ranges);
+    return part_n;
+}
+
+/* For three ranges, the last one first. */
+static void run_alone(void *(*work)(void *), void *ranges, size_t size)
+{
+    for (size_t i = 3; i-- > 0;)
+        work((uint8_t *)ranges + i * size);
+}
+
 void sort_job(struct job *job, unsigned steps)
 {
     struct ps_part *waiting = allocate((256 + 255 * 64) * sizeof *waiting);
     size_t waiting_n = 0, capacity = 256 + 255 * 64;
     uint8_t *top = job->arena + job->top;
-    waiting[waiting_n++] = (struct ps_part){0, job->n, 0, PS_FIRST_SHIFT, PS_PART_DESCENDING};
+    if (steps >> 15 & 1 && job->n > 0)
+        waiting_n = first_step(job, 3, run_alone, waiting);
+    else
+        waiting[waiting_n++] = (struct ps_part){0, job->n, 0, PS_FIRST_SHIFT, PS_PART_DESCENDING};
     for (unsigned step = 0; waiting_n > 0; step++) {
         const struct ps_part part = waiting[--waiting_n];
         if (!(steps >> step % 16 & 1)) {

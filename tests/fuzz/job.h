@@ -50,7 +50,13 @@ void start_job(struct job *job, const struct ps_program *program, const struct p
                size_t n, size_t key_n);
 /* Keys for as many lines as there is room for, no more than which are kept. */
 void encode_job(struct job *job);
-/* Brings the records in order, in one step or many: bit i % 16 of `steps` says whether step i splits a part. */
+/* Makes the first step of sorting for ranges of the n >= 1 records, RANGE_MAX at most; run: calls work with each, in
+ * threads of their own or not. Returns how many parts are left to sort. */
+#define RANGE_MAX 8
+size_t first_step(struct job *job, size_t range_n, void (*run)(void *(*work)(void *), void *ranges, size_t size),
+                  struct ps_part parts[256]);
+/* Brings the records in order, in one step or many: bit i % 16 of `steps` says whether step i splits a part, and the
+ * last of these whether ranges share the first step. */
 void sort_job(struct job *job, unsigned steps);
 /* The lines in their order, in pieces of at most piece_n bytes; to be freed. */
 uint8_t *gather_job(const struct job *job, size_t piece_n, size_t *size);

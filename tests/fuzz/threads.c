@@ -151,8 +151,8 @@ static void sort_together(struct job *job)
     struct sorting sorting = {.job = job, .in_hand_n = 1};
     pthread_mutex_init(&sorting.mutex, NULL);
     pthread_cond_init(&sorting.changed, NULL);
-    const struct ps_part all = {0, job->n, 0, PS_FIRST_SHIFT, PS_PART_DESCENDING};
-    hand_over(&sorting, &all, 1);
+    struct ps_part parts[256];
+    hand_over(&sorting, parts, first_step(job, THREAD_N, run_threads, parts));
     run_threads(sort_parts, &sorting, 0);
     pthread_cond_destroy(&sorting.changed);
     pthread_mutex_destroy(&sorting.mutex);

@@ -6,6 +6,7 @@ import functools
 import struct
 import sys
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -229,12 +230,44 @@ class Batch:
         self.n = self.kernel.drop(self.program, self.arena, self.top, self.n)
         return [RECORD.unpack_from(self.arena, self.records_at + RECORD.size * index)[1:] for index in range(self.n)]
 
-    def sort_in_parts(self, steps: Sequence[bool]) -> list[tuple[int, int]]:
-        """As sort(), part by part, the last ones first: split or, where `steps` (over and over) say so, sorted."""
+    def split_together(self, range_n: int) -> list[bytes]:
+        """Parts, the first step of sorting having been made for so many ranges of the records, the last one first."""
+        whole = [PART.pack(0, self.n, 0, 56, 1)]
+        bounds = [self.n * i // range_n for i in range(range_n + 1)]
+        ranges = [(self.top - RECORD.size * start, stop - start) for start, stop in pairwise(bounds)]
+        at = self.program, self.arena
+        prefix = self.record(0)[0] if self.n else 0
+        difference = 0
+        for each in ranges:
+            difference |= self.kernel.differing(*at, *each, prefix)
+        if not difference:
+            return whole
+        counts = [bytearray(256 * 8) for _ in ranges]
+        shifts = {
+            self.kernel.count_digits(*at, *each, difference, count) for each, count in zip(ranges, counts, strict=True)
+        }
+        places = [memoryview(bytearray(256 * 8)).cast("Q") for _ in ranges]
+        starts, start = [], 0
+        for digit in range(256):
+            starts.append(start)
+            for count, place in zip(counts, places, strict=True):
+                place[digit] = start
+                start += memoryview(count).cast("Q")[digit]
+        assert start == self.n
+        to = self.top - RECORD.size * self.n
+        for each, place in reversed(list(zip(ranges, places, strict=True))):
+            self.kernel.distribute(*at, *each, difference, to, self.n, place)
+        (shift,) = shifts
+        return [PART.pack(a, b - a, 0, shift, 2) for a, b in pairwise([*starts, start]) if a < b]
+
+    def sort_in_parts(self, steps: Sequence[bool], range_n: int = 0) -> list[tuple[int, int]]:
+        """As sort(), part by part, the last ones first: split or, where `steps` (over and over) say so, sorted. The
+        first step is made for range_n ranges, if there are to be any."""
         if self.segment_n:
             self.encode()
         at = self.program, self.locale, self.arena, self.top, self.n
-        parts, made = [PART.pack(0, self.n, 0, 56, 1)], bytearray(256 * self.kernel.PART_BYTES)
+        parts = self.split_together(range_n) if range_n else [PART.pack(0, self.n, 0, 56, 1)]
+        made = bytearray(256 * self.kernel.PART_BYTES)
         step_n = 0
         while parts:
             part = parts.pop()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import struct
 from collections.abc import Callable
 from types import ModuleType
 
@@ -29,6 +30,7 @@ PLAIN = pack_program()
 KEYED = pack_program(segments=[pack_segment()])
 TABLE = pack_table("f")
 BIG = 1 << 62
+DIGITS_BYTES = 256 * 8
 
 BROKEN_PROGRAMS = {
     "empty": b"",
@@ -94,6 +96,9 @@ def test_a_damaged_program_is_refused_by_every_function(kernel: ModuleType, prog
         lambda: kernel.encode(program, None, arena, SIZE, 0, 0, 0, 0),
         lambda: kernel.sort_part(program, None, arena, SIZE, 0, PART.pack(0, 0, 0, 56, 1)),
         lambda: kernel.split(program, None, arena, SIZE, 0, PART.pack(0, 0, 0, 56, 1), bytearray(256 * PART.size)),
+        lambda: kernel.differing(program, arena, SIZE, 0, 0),
+        lambda: kernel.count_digits(program, arena, SIZE, 0, 1, bytearray(DIGITS_BYTES)),
+        lambda: kernel.distribute(program, arena, SIZE, 0, 1, SIZE, 0, bytes(DIGITS_BYTES)),
         lambda: kernel.drop(program, arena, SIZE, 0),
         lambda: kernel.check_text(program, arena, 0, 0),
         lambda: kernel.line(program, arena, SIZE, 0),
@@ -202,6 +207,33 @@ def test_parts_are_parts_of_the_records(kernel: ModuleType, part: tuple[int, ...
         kernel.split(*at, PART.pack(*part), bytearray(256 * PART.size))
     with pytest.raises(ValueError):
         kernel.sort_part(*at, PART.pack(0, 4, 0, 56, 1)[:-1])
+
+
+@pytest.mark.parametrize(("top", "n"), [(SIZE, -1), (SIZE, SIZE // 16 + 1), (SIZE + 16, 0), (SIZE - 8, 1), (-16, 0)])
+def test_records_with_digits_are_in_the_arena(kernel: ModuleType, top: int, n: int) -> None:
+    with pytest.raises(ValueError):
+        kernel.differing(PLAIN, bytearray(SIZE), top, n, 0)
+    with pytest.raises(ValueError):
+        kernel.count_digits(PLAIN, bytearray(SIZE), top, n, 1, bytearray(DIGITS_BYTES))
+    with pytest.raises(ValueError):
+        kernel.distribute(PLAIN, bytearray(SIZE), top, n, 1, SIZE, 0, bytes(DIGITS_BYTES))
+    with pytest.raises(ValueError):
+        kernel.distribute(PLAIN, bytearray(SIZE), SIZE, 0, 1, top, n, bytes(DIGITS_BYTES))
+
+
+def test_digits_have_places(kernel: ModuleType) -> None:
+    arena = bytearray(SIZE)
+    for difference, room, places in [
+        (0, 4, bytes(DIGITS_BYTES)),
+        (1, 4, bytes(DIGITS_BYTES - 8)),
+        (1, 4, struct.pack("=256Q", *[0] * 255, 5)),
+    ]:
+        with pytest.raises(ValueError):
+            kernel.distribute(PLAIN, arena, SIZE, 0, difference, SIZE, room, places)
+    for difference, counts in [(0, bytearray(DIGITS_BYTES)), (1, bytearray(DIGITS_BYTES - 8))]:
+        with pytest.raises(ValueError):
+            kernel.count_digits(PLAIN, arena, SIZE, 0, difference, counts)
+    kernel.distribute(PLAIN, arena, SIZE, 0, 1, SIZE, 4, struct.pack("=256Q", *[4] * 256))
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,7 @@ def check(kernel: ModuleType, order: Order, lines: list[bytes]) -> None:
     assert batch.sort() == expected
     assert batch.arena[: batch.text_bytes] == text
     assert Batch(kernel, order, lines).sort_in_parts([False, False, True]) == expected
+    assert Batch(kernel, order, lines).sort_in_parts([True], range_n=3) == expected
 
 
 @given(order=orders(), lines=line_lists(80))
@@ -189,6 +190,30 @@ def test_a_step_takes_two_bytes_whose_bits_fit_one_digit(
     batch = Batch(twins[1], Order(), lines)
     whole, made = PART.pack(0, batch.n, 0, 56, 1), bytearray(256 * PART.size)
     assert batch.kernel.split(batch.program, batch.locale, batch.arena, batch.top, batch.n, whole, made) == part_n
+
+
+@given(order=orders(), lines=line_lists(80), range_n=st.integers(1, 5), steps=st.lists(st.booleans(), min_size=1))
+def test_the_first_step_may_be_made_for_ranges_of_the_records(
+    kernel: ModuleType, order: Order, lines: list[bytes], range_n: int, steps: list[bool]
+) -> None:
+    assert Batch(kernel, order, lines).sort_in_parts(steps, range_n) == Batch(kernel, order, lines).sort()
+
+
+@given(
+    lines=st.lists(st.lists(st.sampled_from(b"\0019az\xff"), max_size=9).map(bytes), min_size=1, max_size=60),
+    prefix=st.integers(0, (1 << 64) - 1),
+)
+def test_digits_are_those_of_the_twin(twins: tuple[ModuleType, ModuleType], lines: list[bytes], prefix: int) -> None:
+    batch = Batch(twins[0], Order(), lines)
+    at = batch.program, batch.arena, batch.top, batch.n
+    difference = twins[0].differing(*at, prefix)
+    assert twins[1].differing(*at, prefix) == difference
+    for each in {difference, twins[0].differing(*at, batch.record(0)[0])} - {0}:
+        counts = [bytearray(256 * 8) for _ in twins]
+        shifts = {twin.count_digits(*at, each, count) for twin, count in zip(twins, counts, strict=True)}
+        assert len(shifts) == 1
+        assert counts[0] == counts[1]
+        assert sum(memoryview(counts[0]).cast("Q")) == batch.n
 
 
 def test_recursion_is_bounded_for_a_staircase_of_prefixes(kernel: ModuleType) -> None:
