@@ -24,7 +24,7 @@ FIRST_LINE_BYTES = 64  # as long as nothing is known of the lines
 PARTS_N = 8
 FILL = 0.9  # of an output buffer: a part that is longer than that waits for its turn when the buffer is full
 
-_CURSOR = struct.Struct("=5Q")  # struct ps_cursor: base, top, n, next, last
+# struct ps_cursor is 5 words: base, top, n, next, last.
 _MERGE = struct.Struct("=5Q")  # struct ps_merge: started, hungry, skip, emitted, count
 
 
@@ -75,11 +75,13 @@ class Rounds:
         "_order",
         "_out_bytes",
         "_outs",
+        "_pack",
         "_parts",
         "_places",
         "_refusals_n",
         "_rest",
         "_state",
+        "_words",
         "_workers",
         "end",
     )
@@ -92,6 +94,8 @@ class Rounds:
         self._outs = outs
         self._out_bytes = outs.size
         self._cursors = bytearray()
+        self._words: list[int] = []  # of the cursors
+        self._pack = struct.Struct(f"={5 * 2 * run_n}Q").pack
         self._cursor_n = 2 * run_n
         self._state = state
         self._places = bytearray(8 * self._cursor_n)
@@ -110,7 +114,8 @@ class Rounds:
         """Whether there is enough for a round, no job having begun. cursors: two for each run, its lines and those that
         follow them."""
         self._cursors = cursors
-        starts = [cursor[3] for cursor in _CURSOR.iter_unpack(self._cursors)]
+        self._words = memoryview(cursors).cast("Q").tolist()
+        starts = self._words[3::5]
         stops = self._bound()
         n = sum(stops) - sum(starts)
         if n >= self._workers.n * LEAST_PART_N:
@@ -190,10 +195,10 @@ class Rounds:
         return cuts
 
     def _part(self, starts: list[int], stops: list[int]) -> Part:
-        cursors = bytearray(self._cursors)
-        for i, cursor in enumerate(_CURSOR.iter_unpack(self._cursors)):
-            _CURSOR.pack_into(cursors, i * _CURSOR.size, *cursor[:2], stops[i], starts[i], 1)
-        return Part(cursors, bytearray(self._order.kernel.merge_state_bytes(self._cursor_n)), sum(stops) - sum(starts))
+        words = self._words  # all at once, since it is done for hundreds of cursors while workers wait
+        words[2::5], words[3::5], words[4::5] = stops, starts, [1] * self._cursor_n
+        state = bytearray(self._order.kernel.merge_state_bytes(self._cursor_n))
+        return Part(bytearray(self._pack(*words)), state, sum(stops) - sum(starts))
 
     def _merge(self, part: Part, out: memoryview) -> None:
         order, view, part.out = self._order, self._arena.view, out

@@ -285,7 +285,8 @@ static PyObject *checksum(PyObject *self, PyObject *tuple)
         return ps_refuse(&args, "no room for the checksums");
     uint32_t last = value;
     size_t n = 0;
-    WITHOUT_GIL(args.arena.len, n = ps_checksum(args.arena.buf, (size_t)args.arena.len, (size_t)block_bytes,
+    /* 16 times as fast as other work. */
+    WITHOUT_GIL(args.arena.len / 16, n = ps_checksum(args.arena.buf, (size_t)args.arena.len, (size_t)block_bytes,
                                                 (size_t)filled, &last, args.out.buf));
     ps_release(&args);
     return Py_BuildValue("nk", (Py_ssize_t)n, (unsigned long)last);
