@@ -21,7 +21,7 @@ LEAST_PART_N = 2048  # records: with fewer the cuts and the jobs cost more than 
 FIRST_LINE_BYTES = 64  # as long as nothing is known of the lines
 # Of a round, for each worker: the more there are the less often all wait for the last one, but the later what is merged
 # makes room for more. Workers are busy for 0.9 of a merge of 20 runs, with a single part for 0.6.
-PARTS_N = 8
+PARTS_N = 4
 FILL = 0.9  # of an output buffer: a part that is longer than that waits for its turn when the buffer is full
 
 # struct ps_cursor is 5 words: base, top, n, next, last.
