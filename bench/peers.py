@@ -23,6 +23,7 @@ from bench.results import CaseResult
 from bench.rivals import rivals
 from bench.roofline import ROOFLINE, copy_command, spilled_bytes
 from bench.verify import OutputCheck, is_cached, read_once
+from bench.warm import warm_memory
 
 SMOKE_SCALE = 0.01
 LEAST_ROUNDS_N = 3
@@ -115,6 +116,7 @@ class Session:
                 result.warnings.append(f"{case.name}: the input had left the page cache before a run")
                 read_once(path)
         stdin = str(inputs[0]) if case.piped else os.devnull
+        warm_memory(result.corpus_bytes)
         finished = run(argv, environment(case, self.work), stdin=stdin, piped=case.piped)
         if finished.status != 0 and UNSUPPORTED in finished.message:
             result.skip(finished.message)

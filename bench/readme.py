@@ -96,7 +96,8 @@ def _table(result: dict[str, Any]) -> str:
         *(f"{name}: {version}" for name, version in result["versions"].items()),
         f"Python {machine['python']}",
         f"medians of {result['rounds']} interleaved rounds; `LC_ALL=C` unless shown; pysort with {threads},"
-        " the others with two threads; copying alone: `cat in > out`, with `-S` by way of a file",
+        " the others with two threads; free memory touched before each run; copying alone: `cat in > out`, with `-S` by"
+        " way of a file",
         f"`{result['command']}`; [all numbers](bench/results/{result['group']}.md),"
         f" [plot](bench/results/{result['group']}.svg)",
     ]

@@ -121,8 +121,8 @@ class Report:
             f" {machine['kernel']}, {machine['libc']}, load {machine['load']}",
             f"Python {machine['python']}; "
             + "; ".join(f"{name}: {version}" for name, version in self.versions_shown().items()),
-            f"{self.rounds_n} rounds, interleaved{self._fewer_rounds()}; inputs in the page cache; corpora at scale"
-            f" {self.scale:g}; every output verified; CPU and peak as pysort / other;"
+            f"{self.rounds_n} rounds, interleaved{self._fewer_rounds()}; inputs in the page cache, free memory touched"
+            f" before each run; corpora at scale {self.scale:g}; every output verified; CPU and peak as pysort / other;"
             f" {'floors judged' if self.judged else 'smoke run: speed means nothing'}",
             "roofline: `cat in > out`, with -S by way of a file each time that pysort spills its input (-c: `cat in`)",
             *self.unchecked(),

@@ -23,6 +23,7 @@ from bench.scale_inputs import ensure_input
 from bench.scale_report import Curves, Measured
 from bench.scale_series import MB, Point, Series, series
 from bench.verify import digest, is_cached, read_once
+from bench.warm import warm_memory
 
 ROUNDS_N = 3
 LARGEST_MB = 4096
@@ -60,6 +61,7 @@ class Place:
                     read_once(source)
                 output = self.work / "output"
                 operands = ["-o", str(output), *([] if points[number].piped else [str(source)])]
+                warm_memory(input_bytes)
                 finished = run([*argv, *operands], self.variables, str(source), piped=points[number].piped)
                 if finished.status != 0:
                     raise BenchError(f"{' '.join(points[number].options())} on {source.name}: {finished.failure}")

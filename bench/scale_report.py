@@ -156,8 +156,8 @@ class Report:
             f"{machine['cpu']}, {machine['cores']} cores, {machine['memory']},"
             f" {machine['kernel']}, {machine['libc']}, load {machine['load']}",
             f"Python {machine['python']}; {'; '.join(self.versions.values())}",
-            "medians of the rounds; fewer where they take long; inputs in the page cache; all outputs of an input are"
-            " the same, the first has its size and GNU sort -c finds it in order",
+            "medians of the rounds; fewer where they take long; inputs in the page cache, free memory touched before"
+            " each run; all outputs of an input are the same, the first has its size and GNU sort -c finds it in order",
             "judged" if self.judged else "smoke run: speed means nothing",
             f"exponents from {FIT_FROM_BYTES / MB:.0f} MB on",
             *(f"left out: {text}" for text in self.left_out),
